@@ -1,0 +1,52 @@
+# Every target sets up its own virtual environment first: Python 3.11 and make are all you need.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+
+# One thread in each of two workers: the tests are many and small. A choice of tests skips the coverage gate.
+WORKERS ?= 2
+THREADS ?= 1
+TESTS ?=
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test bench demo format clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## create .venv and install the pinned packages
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# torch first and by exact version: an open bound can pull in gigabytes of CUDA packages.
+$(READY): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install -q -c constraints.txt torch==2.13.0 setuptools
+	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+check: $(READY)  ## lint, format check, types, import order
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(READY)  ## run the tests; TESTS="-k name" to choose
+	OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -n $(WORKERS) $(or $(TESTS),--cov)
+
+bench: $(READY)  ## time a training step
+	$(BIN)/python -m benchmarks.step
+
+demo: $(READY)  ## compare a few methods on the embedded digits; writes demo/
+	$(BIN)/bison-ocl demo --out demo
+
+format: $(READY)  ## sort imports and format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:  ## remove caches and build outputs, keep .venv
+	rm -rf build dist demo .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
