@@ -1,0 +1,24 @@
+"""Balanced online class-incremental learning: BISON and the methods it is compared with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bison_ocl.errors import UserError
+    from bison_ocl.learner import Learner
+
+__all__ = ["Learner", "UserError"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: commands that compute nothing must not wait for torch."""
+    if name == "Learner":
+        from bison_ocl.learner import Learner
+
+        return Learner
+    if name == "UserError":
+        from bison_ocl.errors import UserError
+
+        return UserError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

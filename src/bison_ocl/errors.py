@@ -1,0 +1,17 @@
+"""The library's own exception: bad input, said in one line that tells what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(ValueError):
+    """Something the caller can mend; the command prints it and exits with status 2."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """`unknown method 'bisson': did you mean 'bison'?`, or the list where nothing is close."""
+    close = get_close_matches(name, known := list(known), n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
+    return f"unknown {kind} {name!r}: {hint}"

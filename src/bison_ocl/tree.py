@@ -1,0 +1,108 @@
+"""Trees of tensors: dataclasses, dicts and tuples whose leaves are tensors; all else is fixed.
+
+They are what a step takes and returns, so that vmap, files and growth need no list of fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+T = TypeVar("T")
+
+
+def walk(f: Callable[[str, Tensor], Tensor], tree: T, path: str = "") -> T:
+    """The same tree with every leaf replaced by f(path, leaf)."""
+    value: Any = tree
+    if isinstance(value, Tensor):
+        return f(path, value)  # type: ignore[return-value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        replaced: Any = dataclasses.replace(value, **_walk_items(f, vars(value), path))
+        return replaced  # type: ignore[no-any-return]
+    if isinstance(value, dict):
+        return _walk_items(f, value, path)  # type: ignore[return-value]
+    if isinstance(value, tuple):
+        items = _walk_items(f, {str(i): item for i, item in enumerate(value)}, path)
+        return tuple(items.values())  # type: ignore[return-value]
+    return tree
+
+
+def _walk_items(
+    f: Callable[[str, Tensor], Tensor], items: Mapping[str, Any], path: str
+) -> dict[str, Any]:
+    prefix = f"{path}." if path else ""
+    return {name: walk(f, item, prefix + name) for name, item in items.items()}
+
+
+def map_leaves(f: Callable[[Tensor], Tensor], tree: T) -> T:
+    """The same tree with every tensor replaced by f(tensor)."""
+    return walk(lambda _, leaf: f(leaf), tree)
+
+
+def named(tree: object) -> dict[str, Tensor]:
+    """Every tensor by its path, as files keep them: {"net.params.stem.weight": ...}."""
+    found: dict[str, Tensor] = {}
+
+    def note(path: str, leaf: Tensor) -> Tensor:
+        found[path] = leaf
+        return leaf
+
+    walk(note, tree)
+    return found
+
+
+def leaves(tree: object) -> list[Tensor]:
+    """Every tensor, in the order of the fields."""
+    return list(named(tree).values())
+
+
+def rebuilt(tree: T, values: Sequence[Tensor]) -> T:
+    """The same tree with other leaves, given in the order of `leaves`."""
+    left: Iterator[Tensor] = iter(values)
+    return map_leaves(lambda _: next(left), tree)
+
+
+def stack(trees: Sequence[T]) -> T:
+    """Trees of several runs as one, with a leading axis of runs."""
+    columns = zip(*(leaves(tree) for tree in trees), strict=True)
+    return rebuilt(trees[0], [torch.stack(column) for column in columns])
+
+
+def pick(tree: T, run: int) -> T:
+    """One run out of a stack."""
+    return map_leaves(lambda leaf: leaf[run].clone(), tree)
+
+
+def paste(old: T, new: T) -> T:
+    """`old` as large as `new`: its leaves in the corner of `new`'s. How heads grow."""
+
+    def corner(small: Tensor, large: Tensor) -> Tensor:
+        if small.shape == large.shape:
+            return small
+        large = large.clone()
+        large[tuple(slice(0, n) for n in small.shape)] = small
+        return large
+
+    pairs = zip(leaves(old), leaves(new), strict=True)
+    return rebuilt(old, [corner(small, large) for small, large in pairs])
+
+
+def vectorised(f: Callable[..., Any]) -> Callable[..., Any]:
+    """f over trees with a leading axis of runs, by vmap over their leaves."""
+
+    def over_runs(*trees: Any) -> Any:
+        shape: list[Any] = []
+
+        def flat(*values: Tensor) -> tuple[Tensor, ...]:
+            out = f(*rebuilt(trees, values))
+            shape.append(out)
+            return tuple(leaves(out))
+
+        stacked = torch.func.vmap(flat)(*leaves(trees))
+        return rebuilt(shape[0], stacked)
+
+    return over_runs
