@@ -1,0 +1,88 @@
+"""Heads on top of the features: linear, cosine (paper, Eq. 1) and projection.
+
+A class's row is drawn by its own name, so a head can grow without moving the rows it has.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bison_ocl.nets.resnet import fan_in_uniform
+from bison_ocl.rng import Key, rows, uniform
+
+Params = dict[str, Tensor]
+
+
+class Head(Protocol):
+    """What a network needs of a head."""
+
+    def parameters(self, key: Key, classes: int, features: int) -> Params: ...
+
+    def __call__(self, params: Params, z: Tensor) -> Tensor: ...
+
+
+def class_rows(key: Key, classes: int, features: int, width: int) -> Tensor:
+    """Rows uniform in ±1/√features, each from its own draw."""
+    return (rows(key, classes, width) * 2 - 1) / math.sqrt(features)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Logits w_j·z + b_j."""
+
+    def parameters(self, key: Key, classes: int, features: int) -> Params:
+        weight = class_rows(key.named("weight"), classes, features, features)
+        bias = class_rows(key.named("bias"), classes, features, 1)[:, 0]
+        return {"weight": weight, "bias": bias}
+
+    def __call__(self, params: Params, z: Tensor) -> Tensor:
+        return F.linear(z, params["weight"], params["bias"])
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """Logits η·cos(w_j, z), without bias; η starts at `scale` and is trained (paper, Eq. 1)."""
+
+    scale: float = 1.0
+
+    def parameters(self, key: Key, classes: int, features: int) -> Params:
+        weight = class_rows(key.named("weight"), classes, features, features)
+        return {"weight": weight, "scale": torch.full_like(weight[0, 0], self.scale)}
+
+    def __call__(self, params: Params, z: Tensor) -> Tensor:
+        return params["scale"] * cosine(z, params["weight"])
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A two-layer map to `width` dimensions, for contrastive losses (Khosla et al. 2020)."""
+
+    width: int = 128
+
+    def parameters(self, key: Key, classes: int, features: int) -> Params:
+        params = {}
+        for name, outputs in (("first", features), ("second", self.width)):
+            bias = uniform(key.named(f"{name}.bias"), (outputs,)) * 2 - 1
+            params[f"{name}.weight"] = fan_in_uniform(key.named(name), (outputs, features))
+            params[f"{name}.bias"] = bias / math.sqrt(features)
+        return params
+
+    def __call__(self, params: Params, z: Tensor) -> Tensor:
+        hidden = F.relu(F.linear(z, params["first.weight"], params["first.bias"]))
+        return F.linear(hidden, params["second.weight"], params["second.bias"])
+
+
+def unit(x: Tensor) -> Tensor:
+    """Rows of length one."""
+    return F.normalize(x, dim=-1, eps=1e-8)
+
+
+def cosine(z: Tensor, w: Tensor) -> Tensor:
+    """cos(z_i, w_j) for every pair. z: [B, d], w: [C, d] -> [B, C]"""
+    return unit(z) @ unit(w).T

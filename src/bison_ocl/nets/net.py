@@ -1,0 +1,140 @@
+"""A network as a value: nothing shared is ever changed, so copies, threads and vmap are safe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from bison_ocl import tree
+from bison_ocl.nets.heads import Head
+from bison_ocl.nets.norm import Mode
+from bison_ocl.rng import Key
+
+Params = dict[str, dict[str, Tensor]]
+"""Parameters by part ("backbone", each head's name, "scalars") and name."""
+
+
+class Backbone(Protocol):
+    """Images to features, as a function of parameters and running statistics."""
+
+    @property
+    def features(self) -> int: ...
+
+    def parameters(self, key: Key) -> dict[str, Tensor]: ...
+
+    def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]: ...
+
+    def __call__(
+        self, params: dict[str, Tensor], stats: dict[str, Tensor], x: Tensor, mode: Mode
+    ) -> tuple[Tensor, dict[str, Tensor]]: ...
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a network is made of; the same for all runs of an experiment."""
+
+    backbone: Backbone
+    heads: Mapping[str, Head]
+    scalars: Mapping[str, float]
+
+    def born(self, key: Key, classes: int, dtype: torch.dtype) -> Net:
+        """A fresh network for `classes` classes."""
+        device = key.bits.device
+        backbone = self.backbone.parameters(key.named("backbone"))
+        params = {"backbone": backbone}
+        for name, head in self.heads.items():
+            params[name] = head.parameters(key.named(name), classes, self.backbone.features)
+        params["scalars"] = {
+            name: torch.full((), value, device=device) for name, value in self.scalars.items()
+        }
+        params = tree.map_leaves(lambda leaf: in_format(leaf.to(dtype)), params)
+        return Net(params, self.backbone.statistics(params["backbone"]), self)
+
+
+@dataclass
+class Net:
+    """Parameters and running statistics; a train-mode pass gives it new ones, never in place."""
+
+    params: Params
+    stats: dict[str, Tensor]
+    design: Design
+
+    def features(self, x: Tensor, mode: Mode = "train") -> Tensor:
+        """z = h(x; Φ)"""
+        z, moved = self.design.backbone(self.params["backbone"], self.stats, x, mode)
+        if mode == "train":
+            self.stats = moved
+        return z
+
+    def logits(self, z: Tensor, head: str) -> Tensor:
+        """f(z; W) of one head."""
+        return self.design.heads[head](self.params[head], z)
+
+    def __call__(self, x: Tensor, head: str, mode: Mode = "train") -> Tensor:
+        return self.logits(self.features(x, mode), head)
+
+    def weight(self, head: str) -> Tensor:
+        """The class vectors of a head, [C, d]."""
+        return self.params[head]["weight"]
+
+    def scalar(self, name: str) -> Tensor:
+        """A declared scalar parameter."""
+        return self.params["scalars"][name]
+
+    def with_scalar(self, name: str, value: float) -> Net:
+        """The same network with one scalar set anew."""
+        scalars = self.params["scalars"]
+        changed = scalars | {name: torch.full_like(scalars[name], value)}
+        return replace(self, params=self.params | {"scalars": changed})
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return next(iter(self.params["backbone"].values())).dtype
+
+    def copy(self) -> Net:
+        """A network that can be trained or passed through without moving this one."""
+        return replace(self)
+
+    def step(self, grads: Params, lr: float) -> Net:
+        """The network one plain gradient step ahead."""
+        pairs = zip(tree.leaves(self.params), tree.leaves(grads), strict=True)
+        ahead = [torch.add(value, grad, alpha=-lr) for value, grad in pairs]
+        return replace(self, params=tree.rebuilt(self.params, ahead))
+
+    def grad(self, loss: Callable[[Net], Tensor]) -> tuple[Tensor, Params]:
+        """The loss and its gradient; train-mode passes inside move this network's statistics.
+
+        Unused parameters get zeros, in a loop over seeds as under vmap.
+        """
+        values = tree.leaves(self.params)
+        if torch._C._functorch.is_batchedtensor(values[0]):
+            return self._grad_under_vmap(loss)
+        values = [value.detach().requires_grad_() for value in values]
+        live = replace(self, params=tree.rebuilt(self.params, values))
+        with torch.enable_grad():
+            value = loss(live)
+            grads = torch.autograd.grad(value, values, allow_unused=True, materialize_grads=True)
+        self.stats = live.stats
+        return value.detach(), tree.rebuilt(self.params, grads)
+
+    def _grad_under_vmap(self, loss: Callable[[Net], Tensor]) -> tuple[Tensor, Params]:
+        """The same by torch.func: autograd.grad, 7 % faster, cannot see inside vmap."""
+
+        def with_stats(params: Params) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
+            live = replace(self, params=params)
+            value = loss(live)
+            return value, (value, live.stats)
+
+        grads, (value, self.stats) = torch.func.grad(with_stats, has_aux=True)(self.params)
+        return value, grads
+
+
+def in_format(weight: Tensor) -> Tensor:
+    """Convolution weights channels-last: a third faster on CPU, and faster on GPU, for one seed."""
+    if weight.ndim != 4:
+        return weight
+    return weight.contiguous(memory_format=torch.channels_last)

@@ -1,0 +1,36 @@
+"""Batch normalisation as a function: the mode is an argument, the statistics are returned.
+
+(Ioffe & Szegedy 2015; eps 1e-5 and momentum 0.1 are PyTorch's defaults.)
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch.nn.functional as F
+from torch import Tensor
+
+Mode = Literal["train", "batch", "eval"]
+"""train: batch statistics, running ones move; batch: nothing moves; eval: running statistics."""
+
+EPSILON = 1e-5
+MOMENTUM = 0.1
+
+
+class Norm:
+    """All normalisations of one forward pass; `moved` collects the statistics it leaves behind."""
+
+    def __init__(self, params: dict[str, Tensor], stats: dict[str, Tensor], mode: Mode) -> None:
+        self.params, self.stats, self.mode = params, stats, mode
+        self.moved: dict[str, Tensor] = {}
+
+    def __call__(self, name: str, x: Tensor) -> Tensor:
+        scale, shift = self.params[f"{name}.scale"], self.params[f"{name}.shift"]
+        if self.mode == "batch":
+            return F.batch_norm(x, None, None, scale, shift, training=True, eps=EPSILON)
+        mean, variance = self.stats[f"{name}.mean"], self.stats[f"{name}.variance"]
+        train = self.mode == "train"
+        if train:  # batch_norm moves them in place: let it move copies
+            mean, variance = mean.clone(), variance.clone()
+            self.moved |= {f"{name}.mean": mean, f"{name}.variance": variance}
+        return F.batch_norm(x, mean, variance, scale, shift, train, MOMENTUM, EPSILON)

@@ -1,0 +1,67 @@
+"""Optimisers as values: a step maps (parameters, gradients, moments) to new ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from bison_ocl import tree
+from bison_ocl.nets.net import Net, Params
+
+Moments = dict[str, dict[str, Tensor]]
+"""What an optimiser remembers, by kind and parameter path; empty for SGD."""
+
+
+class Optimiser(Protocol):
+    """How gradients move a network."""
+
+    def start(self, net: Net) -> Moments: ...
+
+    def __call__(self, net: Net, grads: Params, moments: Moments) -> tuple[Net, Moments]: ...
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Plain stochastic gradient descent: no momentum, no decay, nothing to remember."""
+
+    lr: float
+
+    def start(self, net: Net) -> Moments:
+        return {}
+
+    def __call__(self, net: Net, grads: Params, moments: Moments) -> tuple[Net, Moments]:
+        return net.step(grads, self.lr), moments
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam with L2 weight decay added to the gradient (Kingma & Ba 2015, Alg. 1)."""
+
+    lr: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+    epsilon: float = 1e-8
+
+    def start(self, net: Net) -> Moments:
+        zeros = {name: torch.zeros_like(value) for name, value in tree.named(net.params).items()}
+        count = torch.zeros((), dtype=net.dtype, device=next(iter(zeros.values())).device)
+        return {"first": zeros, "second": dict(zeros), "count": {"steps": count}}
+
+    def __call__(self, net: Net, grads: Params, moments: Moments) -> tuple[Net, Moments]:
+        values, slopes = tree.named(net.params), tree.named(grads)
+        count = moments["count"]["steps"] + 1
+        first: dict[str, Tensor] = {}
+        second: dict[str, Tensor] = {}
+        ahead = []
+        for name, value in values.items():
+            slope = slopes[name] + self.weight_decay * value
+            first[name] = torch.lerp(slope, moments["first"][name], self.betas[0])
+            second[name] = torch.lerp(slope.square(), moments["second"][name], self.betas[1])
+            mean = first[name] / (1 - self.betas[0] ** count)
+            spread = (second[name] / (1 - self.betas[1] ** count)).sqrt()
+            ahead.append(value - self.lr * mean / (spread + self.epsilon))
+        moved = Net(tree.rebuilt(net.params, ahead), net.stats, net.design)
+        return moved, {"first": first, "second": second, "count": {"steps": count}}

@@ -1,0 +1,112 @@
+"""ResNet-18 without max-pooling: "reduced" with 20 filters, full with 64 (He et al. 2016).
+
+The variant of online continual learning (Lopez-Paz & Ranzato 2017): 3x3 stem of stride 1, average
+pooling with a window of 4. Written as a function of its parameters, so that threads, vmap and
+gradients share one code path. Weights start as PyTorch's do, uniform in ±1/√fan_in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod, sqrt
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bison_ocl.nets.norm import Mode, Norm
+from bison_ocl.rng import Key, uniform
+
+POOL = 4
+
+
+@dataclass(frozen=True)
+class Block:
+    """Two 3x3 convolutions beside a shortcut."""
+
+    name: str
+    inputs: int
+    outputs: int
+    stride: int
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether the shortcut needs a 1x1 convolution."""
+        return self.stride != 1 or self.inputs != self.outputs
+
+
+@dataclass(frozen=True)
+class ResNet18:
+    """Images [B, 3, H, W] to features [B, d]; d = 160 at 32x32 and 640 at 84x84 for 20 filters."""
+
+    filters: int = 20
+    shape: tuple[int, int, int] = (3, 32, 32)
+
+    @property
+    def blocks(self) -> list[Block]:
+        widths = [self.filters * 2**stage for stage in range(4)]
+        inputs = [self.filters, *widths]
+        return [
+            Block(
+                f"layer{s + 1}.{b}",
+                widths[s] if b else inputs[s],
+                widths[s],
+                2 if s and not b else 1,
+            )
+            for s in range(4)
+            for b in range(2)
+        ]
+
+    @property
+    def features(self) -> int:
+        """The length of a feature vector."""
+        sides = [-(-side // 8) for side in self.shape[1:]]  # three halvings, rounded up
+        return self.filters * 8 * prod(side // min(POOL, *sides) for side in sides)
+
+    def parameters(self, key: Key) -> dict[str, Tensor]:
+        """Fresh weights; a draw for each layer, named after it."""
+        shapes = {"stem": (self.filters, self.shape[0], 3, 3)}
+        for block in self.blocks:
+            shapes[f"{block.name}.first"] = (block.outputs, block.inputs, 3, 3)
+            shapes[f"{block.name}.second"] = (block.outputs, block.outputs, 3, 3)
+            if block.reshapes:
+                shapes[f"{block.name}.shortcut"] = (block.outputs, block.inputs, 1, 1)
+        params: dict[str, Tensor] = {}
+        for name, shape in shapes.items():
+            params[f"{name}.weight"] = fan_in_uniform(key.named(name), shape)
+            params[f"{name}.scale"] = torch.ones(shape[0], device=key.bits.device)
+            params[f"{name}.shift"] = torch.zeros(shape[0], device=key.bits.device)
+        return params
+
+    def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Running means and variances before the first batch."""
+        stats: dict[str, Tensor] = {}
+        for name, value in params.items():
+            if name.endswith(".shift"):
+                stats[name.replace(".shift", ".mean")] = torch.zeros_like(value)
+                stats[name.replace(".shift", ".variance")] = torch.ones_like(value)
+        return stats
+
+    def __call__(
+        self, params: dict[str, Tensor], stats: dict[str, Tensor], x: Tensor, mode: Mode
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Features, non-negative, and the statistics as this pass leaves them."""
+        norm = Norm(params, stats, mode)
+
+        def layer(name: str, x: Tensor, stride: int = 1) -> Tensor:
+            weight = params[f"{name}.weight"]
+            return norm(name, F.conv2d(x, weight, stride=stride, padding=weight.shape[-1] // 2))
+
+        x = F.relu(layer("stem", x))
+        for block in self.blocks:
+            inner = F.relu(layer(f"{block.name}.first", x, block.stride))
+            inner = layer(f"{block.name}.second", inner)
+            beside = layer(f"{block.name}.shortcut", x, block.stride) if block.reshapes else x
+            x = F.relu(inner + beside)
+        x = F.avg_pool2d(x, min(POOL, *x.shape[2:]))
+        return x.flatten(1), norm.moved
+
+
+def fan_in_uniform(key: Key, shape: tuple[int, ...]) -> Tensor:
+    """Uniform in ±1/√fan_in: PyTorch's default for convolutions and linear layers."""
+    return (uniform(key, shape) * 2 - 1) / sqrt(prod(shape[1:]))
