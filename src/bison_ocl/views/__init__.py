@@ -1,0 +1,1 @@
+"""Random views of images: what replay methods show the network beside the originals."""
