@@ -1,0 +1,1 @@
+"""Losses, one a file: functions from tensors to a scalar."""

@@ -1,0 +1,95 @@
+"""A bounded store of past images: bytes, labels and declared extra fields, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import Batch
+from bison_ocl.rng import Key, uniform
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a method wants stored: a slot for each item of the stream batch; the spare rejects."""
+
+    slots: Tensor
+    seen: Tensor
+    """items offered to the memory so far, these included"""
+    fields: dict[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`capacity` rows and a spare one, the last, that absorbs rejected writes and is never read."""
+
+    x: Tensor
+    """uint8 [capacity + 1, C, H, W]"""
+    y: Tensor
+    """int64 [capacity + 1]"""
+    seen: Tensor
+    """int64 []: items offered so far"""
+    fields: dict[str, Tensor]
+    """declared extras, [capacity + 1, ...] each"""
+    filled: int = 0
+    """rows in use, on the host: it saturates, and shapes depend on it"""
+
+    @property
+    def capacity(self) -> int:
+        return self.y.shape[-1] - 1
+
+    @property
+    def used(self) -> Tensor:
+        """Which of the capacity rows hold an image, [capacity]."""
+        rows = torch.arange(self.capacity, device=self.y.device)
+        return rows < self.seen
+
+    def sample(self, key: Key, n: int) -> Batch | None:
+        """n rows, uniformly without replacement; all if fewer are filled; None if none is."""
+        if self.filled == 0:
+            return None
+        return self.rows(self.draw(key, min(n, self.filled)))
+
+    def draw(self, key: Key, n: int) -> Tensor:
+        """n distinct slots in use."""
+        scores = uniform(key, (self.capacity,)).masked_fill(~self.used, -1.0)
+        return scores.topk(n).indices
+
+    def rows(self, slots: Tensor) -> Batch:
+        return Batch(self.x[slots], self.y[slots])
+
+    def write(self, new: Batch, write: Write) -> Memory:
+        """Put rows in place, the only lines in the package that change a tensor others hold.
+
+        For stacked runs slots are [S, B]: one write serves all of them.
+        """
+        where: tuple[Tensor, ...] = (write.slots,)
+        if write.slots.ndim == 2:
+            runs = torch.arange(write.slots.shape[0], device=write.slots.device)
+            where = (runs[:, None], write.slots)
+        self.x[where] = new.x
+        self.y[where] = new.y
+        for name, value in write.fields.items():
+            self.fields[name][where] = value
+        filled = min(self.capacity, self.filled + write.slots.shape[-1])
+        return replace(self, seen=write.seen, filled=filled)
+
+    def in_use(self) -> Memory:
+        """The filled rows alone, as files keep them."""
+        fields = {name: value[: self.filled] for name, value in self.fields.items()}
+        return replace(self, x=self.x[: self.filled], y=self.y[: self.filled], fields=fields)
+
+
+def empty(
+    capacity: int, shape: tuple[int, ...], fields: dict[str, Tensor], device: torch.device
+) -> Memory:
+    """A memory with nothing in it. `fields` gives one example row of each extra."""
+    rows = capacity + 1
+    return Memory(
+        x=torch.zeros((rows, *shape), dtype=torch.uint8, device=device),
+        y=torch.zeros(rows, dtype=torch.int64, device=device),
+        seen=torch.zeros((), dtype=torch.int64, device=device),
+        fields={name: row.expand(rows, *row.shape).clone() for name, row in fields.items()},
+    )

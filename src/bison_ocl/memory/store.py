@@ -1,0 +1,30 @@
+"""What enters the memory: reservoir sampling (Vitter 1985), by the field's batch rule."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bison_ocl.memory.memory import Memory, Write
+from bison_ocl.rng import Key, integers
+
+
+def reservoir(key: Key, memory: Memory, items: int, exact: bool = False) -> Write:
+    """Fill the free rows first; then item i replaces row j ~ U{0..n−1}, or is dropped if j ≥ M.
+
+    The batch rule uses one n, the count once the free rows are filled, for the whole batch (methods
+    sheet §1.6); `exact` counts item by item, as Vitter does.
+    """
+    order = torch.arange(items, device=memory.y.device)
+    turn = memory.seen + order
+    free = turn < memory.capacity
+    count = memory.seen + free.sum()
+    drawn = integers(key, turn + 1 if exact else count.clamp(min=1), (items,))
+    slots = torch.where(free, turn, drawn.clamp(max=memory.capacity))
+    return Write(later_wins(slots, memory.capacity), memory.seen + items)
+
+
+def later_wins(slots: Tensor, spare: int) -> Tensor:
+    """Send an item to the spare row if a later one of the batch takes its slot."""
+    same = slots[:, None] == slots
+    return slots.masked_fill(same.triu(diagonal=1).any(1), spare)

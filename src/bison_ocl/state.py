@@ -1,0 +1,76 @@
+"""All that one run knows: network, optimiser, memory, class table, extras, seed and counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bison_ocl import rng
+from bison_ocl.batch import Batch, present
+from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.net import Net, Params
+from bison_ocl.nets.optimiser import Moments
+
+
+@dataclass(frozen=True)
+class State:
+    """One run's state as a tree of tensors. Class ids follow the order of the run."""
+
+    net: Net
+    moments: Moments
+    memory: Memory
+    extra: dict[str, Tensor]
+    """what a method keeps between steps: a teacher, prototypes, label sets"""
+    seed: Tensor
+    step: Tensor
+    task: Tensor
+    table: Tensor
+    """int64 [C]: the task a class first appeared in, −1 for an unseen one"""
+    closed: bool
+    """whether the classes were given in advance: then all of them take part in the losses"""
+    later: bool = False
+    """whether some task is finished, on the host: code may branch on it"""
+
+    def key(self, name: str) -> rng.Key:
+        """The key of a draw at this step."""
+        return rng.key(self.seed, self.step, name)
+
+    @property
+    def classes(self) -> int:
+        return self.table.shape[-1]
+
+    @property
+    def seen(self) -> Tensor:
+        """Mask of the classes met so far (C_1:t)."""
+        return self.table >= 0
+
+    @property
+    def new(self) -> Tensor:
+        """Mask of the classes of the current task."""
+        return self.table == self.task
+
+    @property
+    def old(self) -> Tensor:
+        """Mask of the classes of earlier tasks."""
+        return self.seen & ~self.new
+
+    @property
+    def live(self) -> Tensor:
+        """Mask of the rows that take part in the losses."""
+        return torch.ones_like(self.seen) if self.closed else self.seen
+
+    def meet(self, y: Tensor) -> State:
+        """Enter the labels of a batch into the table."""
+        fresh = present(y, self.classes) & ~self.seen
+        return replace(self, table=torch.where(fresh, self.task, self.table))
+
+    def grad(self, loss: Callable[..., Tensor], *batches: Batch | None) -> tuple[Tensor, Params]:
+        """The gradient of loss(me, *batches) in the network's parameters."""
+        return self.net.grad(lambda net: loss(replace(self, net=net), *batches))
+
+    def with_extra(self, **extra: Any) -> State:
+        return replace(self, extra=self.extra | extra)
