@@ -1,0 +1,94 @@
+"""Runs one method: the step on one run, or on many by vmap; the only place that writes memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import Batch, one_hot, to_float
+from bison_ocl.memory.memory import Write
+from bison_ocl.methods.method import Method
+from bison_ocl.state import State
+
+CHUNK = 500
+"""Test images through the network at once."""
+
+Each = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def alone(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`each` for one run: the function as it is."""
+    return f
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a step changes in a state, memory apart."""
+
+    changed: dict[str, Any]
+    write: Write | None
+    loss: Tensor
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One method; `each` is `alone` or `tree.vectorised`, the only thing that knows about seeds."""
+
+    method: Method
+    each: Each = alone
+
+    def step(self, me: State, new: Batch) -> tuple[State, Tensor]:
+        """One pass over one stream batch: learn from it, then store it. Also the loss."""
+        learned: Learned = self.each(self._learn)(me, new)
+        memory = me.memory if learned.write is None else me.memory.write(new, learned.write)
+        return replace(me, **learned.changed, memory=memory), learned.loss
+
+    def _learn(self, me: State, new: Batch) -> Learned:
+        """The pure part of a step, for one run."""
+        me = replace(me.meet(new.y), net=me.net.copy())
+        update = self.method.update(me, new)
+        net, moments = self.method.optimiser()(me.net, update.grads, me.moments)
+        me = replace(me.with_extra(**update.extra), net=net, moments=moments)
+        write = self.method.store(me, new)
+        changed = {"net": me.net, "moments": me.moments, "extra": me.extra, "table": me.table}
+        return Learned(changed | {"step": me.step + 1}, write, update.loss)
+
+    def end_task(self, me: State) -> State:
+        """Close the current task; the next batch belongs to the next one."""
+
+        def close(me: State) -> dict[str, Any]:
+            me = self.method.end_task(me)
+            return {"net": me.net, "moments": me.moments, "extra": me.extra, "task": me.task + 1}
+
+        return replace(me, **self.each(close)(me), later=True)
+
+    @torch.no_grad()
+    def summarise(self, me: State) -> Any:
+        """What predicting needs, for the state as it is now."""
+        return self.each(self.method.summarise)(me)
+
+    @torch.no_grad()
+    def scores(self, me: State, summary: Any, x: Tensor) -> Tensor:
+        """Scores of images, chunk by chunk. x: [n, C, H, W] or, stacked, [S, n, C, H, W]"""
+        dtype = me.net.dtype
+
+        def predict(me: State, summary: Any, x: Tensor) -> Tensor:
+            return self.method.predict(me, summary, to_float(x, dtype))
+
+        chunks = torch.split(x, CHUNK, dim=-4)
+        return torch.cat([self.each(predict)(me, summary, chunk) for chunk in chunks], dim=-2)
+
+    def confusion(self, me: State, test: Batch) -> Tensor:
+        """Counts [C, C] of test images by label (row) and prediction (column), in run ids."""
+        predicted = self.scores(me, self.summarise(me), test.x).argmax(-1)
+
+        def count(labels: Tensor, predicted: Tensor) -> Tensor:
+            rows, columns = (one_hot(ids, me.classes).double() for ids in (labels, predicted))
+            return (rows.T @ columns).long()
+
+        confusion: Tensor = self.each(count)(test.y, predicted)
+        return confusion

@@ -1,0 +1,26 @@
+"""The methods by name; a class is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bison_ocl.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from bison_ocl.methods.method import Method
+
+METHODS = {
+    "bison": "bison.Bison",
+    "er": "er.ER",
+    "finetune": "finetune.FineTune",
+}
+
+
+def method_class(name: str) -> type[Method]:
+    """The class of a method, by its name on the command line."""
+    if name not in METHODS:
+        raise UserError(unknown("method", name, METHODS))
+    module, attribute = METHODS[name].split(".")
+    found: type[Method] = getattr(import_module(f"{__name__}.{module}"), attribute)
+    return found

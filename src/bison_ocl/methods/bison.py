@@ -1,0 +1,100 @@
+"""BISON: dual classifiers with inclusive separation and implicit knowledge interaction.
+
+Wen, Heinis & Choi 2026, "Balanced Online Class-Incremental Learning via Dual Classifiers", Alg. 1.
+α is σ(a) of a learned a; losses run over all C rows, as the paper's numbers, not its formulas, say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import Batch, present
+from bison_ocl.errors import UserError
+from bison_ocl.losses.alignment import alignment
+from bison_ocl.losses.proxy_anchor import proxy_anchor
+from bison_ocl.methods.nearest_mean import NearestMean
+from bison_ocl.nets.heads import Cosine, Head, Linear
+from bison_ocl.state import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bison(NearestMean):
+    """Stream and buffer classifiers over one backbone; predicts by nearest class mean."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        data: {"beta": 0.2, "lambda_": 10.0}
+        for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet")
+    }
+    beta: float = 0.1
+    """weight of the proxy-anchor loss"""
+    lambda_: float = 3.0
+    """weight of the alignment"""
+    gamma: float = 32.0
+    """scale inside the proxy-anchor loss"""
+    delta: float = 0.1
+    """margin of the proxy-anchor loss"""
+    eta: float = 1.0
+    """where the scales of both classifiers start"""
+    pal_seen_only: bool = False
+    """proxies of unseen classes neither push nor count"""
+    dc: bool = True
+    """two cosine classifiers; false: one linear head (ablation)"""
+    pal: Literal["bs", "sb", "off"] = "bs"
+    """bs: buffer features shape stream vectors; sb: stream features, buffer vectors"""
+    paf: Literal["sb", "bs", "off"] = "sb"
+    """sb: stream vectors teach the buffer classifier; bs: the reverse"""
+
+    def __post_init__(self) -> None:
+        if not self.dc and (self.paf != "off" or self.pal == "sb"):
+            raise UserError("dc=false leaves one classifier: add paf=off, and pal=bs or pal=off")
+
+    def heads(self) -> Mapping[str, Head]:
+        head = Cosine(self.eta)
+        return {"stream": head, "buffer": head} if self.dc else {"stream": Linear()}
+
+    def scalars(self) -> Mapping[str, float]:
+        return {"a": 0.0} if self.dc else {}
+
+    def extra(self, classes: int, device: torch.device) -> dict[str, Tensor]:
+        return {"previous": torch.zeros(classes, dtype=torch.bool, device=device)}
+
+    def remember(self, me: State, old: Batch | None) -> dict[str, Tensor]:
+        """The labels of this buffer batch, for the next step's alignment (Alg. 1 line 21)."""
+        return {} if old is None else {"previous": present(old.y, me.classes)}
+
+    def loss(self, me: State, new: Batch, old: Batch | None) -> Tensor:
+        """L = L_DC + β L_PAL + λ L_Align (Eq. 5); the stream's cross-entropy alone at step 1."""
+        if old is None:
+            return self.ce(me, me.net.features(new.x), new.y, "stream")
+        z_d, z_m = self.features(me, new, old)
+        loss = self.loss_dc(me, z_d, new.y, z_m, old.y)
+        w = me.net.weight
+        if self.pal != "off":  # Eq. 3: features shape the vectors of a classifier, their proxies
+            z, y, head = (z_m, old.y, "stream") if self.pal == "bs" else (z_d, new.y, "buffer")
+            rows = me.seen if self.pal_seen_only else me.live
+            loss = loss + self.beta * proxy_anchor(z, y, w(head), self.gamma, self.delta, rows)
+        if self.paf != "off":  # Eq. 4: over the labels of the previous buffer batch
+            taught, teacher = ("buffer", "stream") if self.paf == "sb" else ("stream", "buffer")
+            loss = loss + self.lambda_ * alignment(w(taught), w(teacher), me.extra["previous"])
+        return loss
+
+    def loss_dc(self, me: State, z_d: Tensor, y_d: Tensor, z_m: Tensor, y_m: Tensor) -> Tensor:
+        """L_DC = CE_str^D + α CE_str^M + (1 − α) CE_buf^M (Eq. 2)."""
+        stream, replay = self.ce(me, z_d, y_d, "stream"), self.ce(me, z_m, y_m, "stream")
+        if not self.dc:
+            return stream + replay
+        alpha = me.net.scalar("a").sigmoid()
+        return stream + alpha * replay + (1 - alpha) * self.ce(me, z_m, y_m, "buffer")
+
+    def end_task(self, me: State) -> State:
+        """α starts anew for each task (Alg. 1 line 3)."""
+        return replace(me, net=me.net.with_scalar("a", 0.0)) if self.dc else me
+
+    def log(self, me: State) -> dict[str, Tensor]:
+        eta = {f"eta_{head}": me.net.params[head]["scale"] for head in self.heads()}
+        return {"alpha": me.net.scalar("a").sigmoid()} | eta if self.dc else {}

@@ -1,0 +1,16 @@
+"""Experience replay: train on the stream and on a random batch from a reservoir memory.
+
+Chaudhry et al. 2019, "On tiny episodic memories in continual learning"; the variant with two
+forward passes and a sum of two mean losses. Its step is the default of every hook of Method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bison_ocl.methods.method import Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class ER(Method):
+    """Random retrieval, reservoir update, linear head."""

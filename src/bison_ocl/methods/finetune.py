@@ -1,0 +1,27 @@
+"""Fine-tuning: train on the stream alone; the reference for intransigence.
+
+Wen, Heinis & Choi 2026 (BISON), §5.1: a*_j is its accuracy on task j right after task j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bison_ocl.batch import Batch
+from bison_ocl.memory.memory import Write
+from bison_ocl.methods.method import Method
+from bison_ocl.state import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTune(Method):
+    """No memory, no replay."""
+
+    replays: ClassVar[bool] = False
+
+    def retrieve(self, me: State, new: Batch) -> Batch | None:
+        return None
+
+    def store(self, me: State, new: Batch) -> Write | None:
+        return None

@@ -1,0 +1,180 @@
+"""What a method is: hooks whose defaults are experience replay (Chaudhry et al. 2019).
+
+Hooks see one run and are pure; the engine loops over runs or vectorises, and does the writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from bison_ocl import rng
+from bison_ocl.batch import Batch, to_float
+from bison_ocl.losses.cross_entropy import cross_entropy
+from bison_ocl.memory.memory import Write, empty
+from bison_ocl.memory.store import reservoir
+from bison_ocl.nets.heads import Head, Linear
+from bison_ocl.nets.net import Backbone, Design, Params
+from bison_ocl.nets.optimiser import SGD, Optimiser
+from bison_ocl.state import State
+from bison_ocl.views.augment import augment
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one step learned: the loss, its gradient and new values of the method's extras."""
+
+    loss: Tensor
+    grads: Params
+    extra: dict[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """Experience replay: cross-entropy on the stream batch and on a batch from the memory."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """settings by dataset that differ from the defaults below"""
+    replays: ClassVar[bool] = True
+    """whether the method keeps a memory"""
+
+    lr: float = 0.1
+    """learning rate of SGD"""
+    stream_batch: int = 10
+    """images of the stream in a step"""
+    buffer_batch: int = 10
+    """images drawn from the memory in a step"""
+    filters: int = 20
+    """filters of the ResNet-18's first stage: 20 (reduced) or 64"""
+    view_mode: Literal["append", "replace"] = "append"
+    """train on originals and augmented images, or on augmented ones only"""
+    joint: bool = False
+    """one forward pass for stream and memory together, so that they share batch statistics"""
+    ce_over_seen: bool = False
+    """softmax over the seen classes only (the paper's formula), not over all (its numbers)"""
+    exact_reservoir: bool = False
+    """count item by item in the reservoir, not batch by batch"""
+
+    # --- what a run starts from ---
+
+    def heads(self) -> Mapping[str, Head]:
+        return {"linear": Linear()}
+
+    def scalars(self) -> Mapping[str, float]:
+        return {}
+
+    def optimiser(self) -> Optimiser:
+        return SGD(self.lr)
+
+    def extra(self, classes: int, device: torch.device) -> dict[str, Tensor]:
+        """What the method keeps between steps, before the first one."""
+        return {}
+
+    def fields(self, classes: int, device: torch.device) -> dict[str, Tensor]:
+        """One example row of each extra field of the memory."""
+        return {}
+
+    def init(
+        self,
+        seed: int,
+        backbone: Backbone,
+        classes: int,
+        capacity: int,
+        shape: tuple[int, ...],
+        *,
+        closed: bool = True,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> State:
+        """The state of a run before its first step."""
+        device = torch.device(device)
+        start, zero = torch.tensor(seed, device=device), torch.tensor(0, device=device)
+        design = Design(backbone, self.heads(), self.scalars())
+        net = design.born(rng.key(start, zero, "init"), classes, dtype)
+        fields = self.fields(classes, device)
+        return State(
+            net=net,
+            moments=self.optimiser().start(net),
+            memory=empty(capacity if self.replays else 0, shape, fields, device),
+            extra=self.extra(classes, device),
+            seed=start,
+            step=zero,
+            task=zero.clone(),
+            table=torch.full((classes,), -1, device=device),
+            closed=closed,
+        )
+
+    # --- one step ---
+
+    def retrieve(self, me: State, new: Batch) -> Batch | None:
+        """The images to replay; None while the memory is empty."""
+        return me.memory.sample(me.key("retrieve"), self.buffer_batch)
+
+    def view(self, me: State, *batches: Batch, name: str = "view") -> list[Batch]:
+        """What the network sees of each batch: [original; augmented]. One call augments all."""
+        images = to_float(torch.cat([batch.x for batch in batches]), me.net.dtype)
+        sizes = [len(batch) for batch in batches]
+        changed = torch.split(augment(me.key(name), images), sizes)
+        if self.view_mode == "replace":
+            return [Batch(x, b.y) for x, b in zip(changed, batches, strict=True)]
+        originals = torch.split(images, sizes)
+        return [
+            Batch(torch.cat([x, seen]), torch.cat([b.y, b.y]))
+            for x, seen, b in zip(originals, changed, batches, strict=True)
+        ]
+
+    def features(self, me: State, new: Batch, old: Batch) -> tuple[Tensor, Tensor]:
+        """z_D and z_M: the stream's forward pass first, then the memory's; or one for both."""
+        if self.joint:
+            z = me.net.features(torch.cat([new.x, old.x]))
+            return z[: len(new)], z[len(new) :]
+        return me.net.features(new.x), me.net.features(old.x)
+
+    def ce(self, me: State, z: Tensor, y: Tensor, head: str) -> Tensor:
+        """Cross-entropy of one head on features z."""
+        rows = me.seen if self.ce_over_seen else me.live
+        return cross_entropy(me.net.logits(z, head), y, rows)
+
+    def loss(self, me: State, new: Batch, old: Batch | None) -> Tensor:
+        """CE on the stream batch plus CE on the memory batch: a sum of means (sheet D13)."""
+        if old is None:
+            return self.ce(me, me.net.features(new.x), new.y, "linear")
+        z_new, z_old = self.features(me, new, old)
+        return self.ce(me, z_new, new.y, "linear") + self.ce(me, z_old, old.y, "linear")
+
+    def update(self, me: State, new: Batch) -> Update:
+        """The gradient of the loss on views of the stream batch and of what is replayed."""
+        old = self.retrieve(me, new)
+        views = self.view(me, new) if old is None else self.view(me, new, old)
+        loss, grads = me.grad(self.loss, views[0], views[1] if old is not None else None)
+        return Update(loss, grads, self.remember(me, old))
+
+    def remember(self, me: State, old: Batch | None) -> dict[str, Tensor]:
+        """New values of the method's extras, from what was replayed in this step."""
+        return {}
+
+    def store(self, me: State, new: Batch) -> Write | None:
+        """Where the stream batch enters the memory, after the optimiser's step; None: nowhere."""
+        return reservoir(me.key("store"), me.memory, len(new), self.exact_reservoir)
+
+    # --- between tasks, and at test time ---
+
+    def end_task(self, me: State) -> State:
+        return me
+
+    def summarise(self, me: State) -> Any:
+        """What predicting needs, computed once an evaluation."""
+        return ()
+
+    def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
+        """Scores [B, C]; classes not seen yet get −∞."""
+        logits = me.net(x, "linear", "eval")
+        return logits.masked_fill(~me.seen, -float("inf"))
+
+    def log(self, me: State) -> dict[str, Tensor]:
+        """Numbers of the method's own worth keeping at task ends."""
+        return {}

@@ -1,0 +1,81 @@
+"""A method with its settings: defaults, then the dataset's preset, then what the user says.
+
+Settings are the fields of the method's dataclass; `lambda` is the field `lambda_`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from bison_ocl.errors import UserError, unknown
+from bison_ocl.methods import method_class
+from bison_ocl.methods.method import Method
+
+
+def configured(name: str, data: str | None, settings: Mapping[str, Any]) -> Method:
+    """The method `name` for a dataset, with settings as values or as text."""
+    found = method_class(name)
+    hints = get_type_hints(found)
+    names = {field.name.rstrip("_"): field.name for field in fields(found)}
+    values = dict(found.presets.get(data or "", {}))
+    for key, value in settings.items():
+        shown = key.rstrip("_")
+        if shown not in names:
+            raise UserError(unknown(f"setting of {name}", shown, names))
+        values[names[shown]] = typed(shown, value, hints[names[shown]])
+    return found(**values)
+
+
+def parse(assignments: Sequence[str]) -> dict[str, str]:
+    """`key=value` texts as a dict."""
+    pairs = [text.partition("=") for text in assignments]
+    for text, (key, equals, value) in zip(assignments, pairs, strict=True):
+        if not (key and equals and value):
+            raise UserError(f"--set {text!r} is not of the form key=value")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def settings_of(method: Method) -> dict[str, Any]:
+    """All settings by their public names, as records keep them."""
+    return {name.rstrip("_"): value for name, value in asdict(method).items()}
+
+
+def typed(name: str, value: Any, hint: Any) -> Any:
+    """A value, or its text, as the type a setting has."""
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        if value not in choices:
+            raise UserError(f"{name}={value}: choose from {', '.join(map(str, choices))}")
+        return value
+    try:
+        read = {bool: to_bool, int: to_count, float: to_number}[hint]
+        return read(value)
+    except (ValueError, TypeError) as error:
+        kind = {
+            bool: "true or false",
+            int: "a whole number of at least 1",
+            float: "a finite number",
+        }
+        raise UserError(f"{name}={value}: give {kind[hint]}") from error
+
+
+def to_bool(value: Any) -> bool:
+    texts = {"true": True, "false": False}
+    if str(value).lower() not in texts:
+        raise ValueError(value)
+    return texts[str(value).lower()]
+
+
+def to_count(value: Any) -> int:
+    if isinstance(value, float) or int(value) < 1:
+        raise ValueError(value)
+    return int(value)
+
+
+def to_number(value: Any) -> float:
+    if not math.isfinite(number := float(value)):
+        raise ValueError(value)
+    return number
