@@ -1,0 +1,39 @@
+"""Real 8x8 handwritten digits, embedded: 10 classes, 140 + 34 images each, shown as 3x32x32.
+
+UCI optical recognition of handwritten digits (Alpaydin & Kaynak 1998, CC BY 4.0); the excerpt is
+made by tools/make_digits.py and described in digits.LICENSE.txt.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import Batch
+from bison_ocl.stream.dataset import Dataset
+
+
+def load() -> Dataset:
+    """Split digits: 5 tasks of 2 digits."""
+    with (
+        files("bison_ocl.stream").joinpath("digits.npz").open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
+        train, test = (
+            Batch(enlarge(arrays[f"{part}_x"]), torch.from_numpy(arrays[f"{part}_y"]).long())
+            for part in ("train", "test")
+        )
+    names = tuple(str(digit) for digit in range(10))
+    return Dataset("split-digits", train, test, classes=10, tasks=5, class_names=names)
+
+
+def enlarge(images: npt.NDArray[np.uint8]) -> Tensor:
+    """Values 0..16 [N, 8, 8] to bytes [N, 3, 32, 32]: every pixel 4x4 times, in three channels."""
+    levels = torch.arange(17) * 255 / 16
+    pixels = levels.round().to(torch.uint8)[torch.from_numpy(images).long()]
+    large = pixels.repeat_interleave(4, dim=1).repeat_interleave(4, dim=2)
+    return large[:, None].repeat(1, 3, 1, 1)
