@@ -1,0 +1,48 @@
+"""Images from outside: arrays in the usual layouts, as bytes [N, 3, H, W]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bison_ocl.errors import UserError
+
+LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels"
+
+
+def to_bytes(images: Any) -> Tensor:
+    """uint8, or floats in [0, 1]; HWC or CHW; numpy or torch. A copy, never a view of the input."""
+    x = images.detach().cpu() if isinstance(images, Tensor) else from_array(images)
+    if x.ndim != 4:
+        raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: add or drop an axis")
+    if x.shape[1] not in (1, 3):
+        if x.shape[3] not in (1, 3):
+            raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}")
+        x = x.permute(0, 3, 1, 2)
+    return quantised(x).expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
+
+
+def from_array(images: Any) -> Tensor:
+    """Anything numpy understands as numbers."""
+    try:
+        array = np.asarray(images)
+        return torch.from_numpy(np.ascontiguousarray(array))
+    except (TypeError, ValueError) as error:
+        raise UserError(f"images must be a numeric array of {LAYOUTS}") from error
+
+
+def quantised(x: Tensor) -> Tensor:
+    """Floats in [0, 1] as 8 bits; bytes as they are."""
+    if x.dtype == torch.uint8:
+        return x
+    if not x.dtype.is_floating_point:
+        raise UserError(f"images must be uint8 or float in [0, 1], not {x.dtype}: convert them")
+    if not x.isfinite().all():
+        raise UserError("images hold NaN or infinite values: drop or repair them")
+    if x.numel() and (x.min() < 0 or x.max() > 1):
+        low, high = x.min().item(), x.max().item()
+        raise UserError(f"float images must lie in [0, 1], not [{low:g}, {high:g}]: scale them")
+    return (x.float() * 255).round().to(torch.uint8)

@@ -1,0 +1,82 @@
+"""The caller's labels and the numbers the network knows them by, in order of appearance."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from bison_ocl.errors import UserError
+
+
+class Labels:
+    """A growing list of distinct labels; `limit` is the most there may be."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.all: list[Hashable] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._limit = limit
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def number(self, label: Hashable) -> int:
+        return self._numbers[label]
+
+    def add(self, labels: Iterable[Hashable]) -> bool:
+        """Take in labels; whether any was new."""
+        before = len(self)
+        for label in labels:
+            if label not in self._numbers:
+                self._numbers[label] = len(self.all)
+                self.all.append(label)
+        return len(self) > before
+
+    def check_room(self, labels: Iterable[Hashable]) -> None:
+        """Refuse labels beyond the limit before anything is learned from them."""
+        found = dict.fromkeys([*self.all, *labels])
+        if self._limit is not None and len(found) > self._limit:
+            extra = list(found)[self._limit]
+            raise UserError(
+                f"label {extra!r} would be class {self._limit + 1} of {self._limit}: "
+                f"give a larger classes=, or none to let the heads grow"
+            )
+
+    def plain(self, labels: Any) -> list[Hashable]:
+        """Labels as plain Python values: arrays and tensors become numbers and strings."""
+        values = labels.tolist() if hasattr(labels, "tolist") else labels
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise UserError("labels must be a sequence with one label an image")
+        found = [value.item() if hasattr(value, "item") else value for value in values]
+        for value in found:
+            if not isinstance(value, Hashable):
+                raise UserError(f"label {value!r} is not hashable: use a string, number or tuple")
+        return found
+
+    def encoded(self) -> list[Any]:
+        """As JSON can hold them."""
+        return [encode(label) for label in self.all]
+
+    @classmethod
+    def decoded(cls, values: list[Any], limit: int | None) -> Labels:
+        labels = cls(limit)
+        labels.add(decode(value) for value in values)
+        return labels
+
+
+def encode(label: Hashable) -> Any:
+    """A label for JSON; tuples keep their type."""
+    if isinstance(label, tuple):
+        return {"tuple": [encode(item) for item in label]}
+    if label is None or isinstance(label, str | int | float | bool):
+        return label
+    raise UserError(
+        f"label {label!r} of type {type(label).__name__} cannot be saved: "
+        f"use strings, numbers, booleans, None or tuples of them"
+    )
+
+
+def decode(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return tuple(decode(item) for item in value["tuple"])
+    label: Hashable = value
+    return label

@@ -1,0 +1,253 @@
+"""A learner behind a stream of labelled images: observe, predict, save, load.
+
+Image shape and classes are discovered; labels are the caller's own, of any hashable type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bison_ocl import checkpoint, tree
+from bison_ocl.batch import Batch
+from bison_ocl.engine import Engine
+from bison_ocl.errors import UserError
+from bison_ocl.images import to_bytes
+from bison_ocl.labels import Labels
+from bison_ocl.methods.method import Method
+from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.nets.module import ModuleBackbone
+from bison_ocl.nets.net import Backbone
+from bison_ocl.nets.resnet import ResNet18
+from bison_ocl.state import State
+
+FIRST_CAPACITY = 8
+"""Rows the heads are born with when the number of classes is not given; they double from there."""
+
+
+class Learner:
+    """One method trained image by image, with a memory of at most `memory` images.
+
+    >>> learner = Learner("bison", memory=1000, seed=0)
+    >>> learner.observe(images, labels)  # doctest: +SKIP
+    >>> learner.predict(images)  # doctest: +SKIP
+
+    `classes` fixes the heads in advance; without it the losses run over the classes seen so far and
+    the heads grow. `task_gap`: a new class starts a task if that many steps brought none, until the
+    first call of `new_task`; None switches it off. Settings are the method's: `beta=0.2`.
+    """
+
+    def __init__(
+        self,
+        method: str = "bison",
+        *,
+        memory: int = 1000,
+        seed: int = 0,
+        classes: int | None = None,
+        backbone: nn.Module | None = None,
+        task_gap: int | None = 50,
+        device: str = "cpu",
+        **settings: Any,
+    ) -> None:
+        self._name, self._memory, self._seed = method, memory, seed
+        self._classes, self._module, self._device = classes, backbone, device
+        self.method = configured(method, None, settings)
+        check_memory(self.method, memory)
+        self._engine = Engine(self.method)
+        self._labels = Labels(limit=classes)
+        self._task_gap = task_gap
+        self._steps_without_news = 0
+        self._backbone: Backbone | None = None
+        self._state: State | None = None
+        self._summary: Any = None
+        self._waiting: list[tuple[Tensor, Hashable]] = []
+
+    # --- learning ---
+
+    def observe(self, images: Any, labels: Iterable[Hashable]) -> None:
+        """See labelled images once. They are learned from as soon as a stream batch is complete."""
+        x, y = to_bytes(images), self._labels.plain(labels)
+        if len(x) != len(y):
+            raise UserError(f"{len(x)} images came with {len(y)} labels: give one label an image")
+        self._labels.check_room([*(label for _, label in self._waiting), *y])
+        self._check_shape(x)
+        if len(x) and self._state is None:
+            self._state = self._born(tuple(x.shape[1:]), self._classes or FIRST_CAPACITY)
+        self._waiting += zip(x, y, strict=True)
+        size = self.method.stream_batch
+        while len(self._waiting) >= size:
+            self._learn(size)
+
+    def flush(self) -> None:
+        """Learn from the images that wait for their batch to fill."""
+        if self._waiting:
+            self._learn(len(self._waiting))
+
+    def new_task(self) -> None:
+        """Say that a task ends here. From now on boundaries come from these calls alone."""
+        self.flush()
+        self._task_gap = None
+        if self._state is not None:
+            self._state = self._engine.end_task(self._state)
+
+    def _learn(self, size: int) -> None:
+        batch, self._waiting = self._waiting[:size], self._waiting[size:]
+        fresh = self._labels.add(label for _, label in batch)
+        me = self._grown(len(self._labels))
+        if fresh and self._task_gap is not None and self._steps_without_news >= self._task_gap:
+            me = self._engine.end_task(me)
+        self._steps_without_news = 0 if fresh else self._steps_without_news + 1
+        ids = torch.tensor([self._labels.number(label) for _, label in batch])
+        new = Batch(torch.stack([image for image, _ in batch]), ids)
+        self._state, _ = self._engine.step(me, tree.map_leaves(lambda t: t.to(self._device), new))
+        self._summary = None
+
+    # --- predicting ---
+
+    def predict(self, images: Any) -> list[Hashable]:
+        """The most likely label of each image."""
+        return [self._labels.all[i] for i in self._scores(images).argmax(1).tolist()]
+
+    def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
+        """Softmax of the method's scores: a row an image, a column a label, in `labels`' order.
+
+        For methods that predict by nearest class mean the scores are −‖z − μ_c‖²: a ranking in
+        soft form, not calibrated probabilities.
+        """
+        array: np.ndarray[Any, np.dtype[Any]] = self._scores(images).softmax(1).numpy()
+        return array
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """The labels seen so far, in order of appearance."""
+        return list(self._labels.all)
+
+    def _scores(self, images: Any) -> Tensor:
+        x = to_bytes(images)
+        self._check_shape(x)
+        self.flush()
+        if self._state is None:
+            raise UserError("nothing has been learned yet: call observe before predict")
+        if self._summary is None:
+            self._summary = self._engine.summarise(self._state)
+        if len(x) == 0:
+            return torch.zeros(0, len(self._labels))
+        scores = self._engine.scores(self._state, self._summary, x.to(self._device))
+        return scores[:, : len(self._labels)].cpu()
+
+    # --- files ---
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file, waiting images learned first."""
+        self.flush()
+        if self._state is None:
+            raise UserError("nothing has been learned yet: call observe before save")
+        tensors, fixed = checkpoint.pack(self._state)
+        header = {
+            "kind": "learner",
+            "method": self._name,
+            "settings": settings_of(self.method),
+            "memory": self._memory,
+            "seed": self._seed,
+            "classes": self._classes,
+            "rows": self._state.classes,
+            "shape": list(self._state.memory.x.shape[1:]),
+            "backbone": "resnet18" if self._module is None else "module",
+            "labels": self._labels.encoded(),
+            "task_gap": self._task_gap,
+            "steps_without_news": self._steps_without_news,
+            "fixed": fixed,
+        }
+        checkpoint.write(Path(path), tensors, header)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, *, backbone: nn.Module | None = None, device: str = "cpu"
+    ) -> Learner:
+        """A learner as it was saved; `backbone` where it was built with one. Runs no code."""
+        tensors, header = checkpoint.read(Path(path))
+        if header.get("kind") != "learner":
+            raise UserError(f"{path} holds no learner: it is a file of `bison-ocl run`")
+        if (header["backbone"] == "module") != (backbone is not None):
+            need = "give load(..., backbone=...)" if backbone is None else "leave backbone out"
+            raise UserError(f"{path} was saved with another backbone: {need}")
+        learner = cls(
+            header["method"],
+            memory=header["memory"],
+            seed=header["seed"],
+            classes=header["classes"],
+            backbone=backbone,
+            task_gap=header["task_gap"],
+            device=device,
+            **header["settings"],
+        )
+        learner._labels = Labels.decoded(header["labels"], limit=header["classes"])
+        learner._steps_without_news = header["steps_without_news"]
+        blank = learner._born(tuple(header["shape"]), header["rows"])
+        learner._state = checkpoint.unpack(blank, tensors, header["fixed"])
+        return learner
+
+    @classmethod
+    def adopt(cls, name: str, method: Method, memory: int, me: State, labels: Labels) -> Learner:
+        """A learner that goes on from the state of a finished run."""
+        settings = settings_of(method)
+        learner = cls(
+            name, memory=memory, seed=int(me.seed), classes=me.classes, task_gap=None, **settings
+        )
+        learner._labels, learner._state = labels, me
+        return learner
+
+    # --- inside ---
+
+    def _born(self, shape: tuple[int, ...], rows: int) -> State:
+        if self._backbone is None:
+            self._backbone = backbone_for(self.method, shape, self._module)
+        return self.method.init(
+            self._seed,
+            self._backbone,
+            rows,
+            self._memory,
+            shape,
+            closed=self._classes is not None,
+            device=self._device,
+        )
+
+    def _grown(self, classes: int) -> State:
+        """The state with rows for so many classes: born again twice as large, the old pasted in."""
+        assert self._state is not None
+        while classes > self._state.classes:
+            blank = self._born(tuple(self._state.memory.x.shape[1:]), 2 * self._state.classes)
+            self._state = tree.paste(self._state, blank)
+        return self._state
+
+    def _check_shape(self, x: Tensor) -> None:
+        known = self._state and list(self._state.memory.x.shape[1:])
+        if len(x) and known and list(x.shape[1:]) != known:
+            _, height, width = known
+            raise UserError(
+                f"images are {x.shape[2]}x{x.shape[3]}, earlier ones {height}x{width}: resize them"
+            )
+
+
+def backbone_for(
+    method: Method, shape: tuple[int, ...], module: nn.Module | None = None
+) -> Backbone:
+    """The network a method asks for, at a given image shape."""
+    if module is not None:
+        return ModuleBackbone(module, shape)
+    channels, height, width = shape
+    return ResNet18(method.filters, (channels, height, width))
+
+
+def check_memory(method: Method, memory: int) -> None:
+    """A memory must hold at least one replay batch."""
+    if method.replays and memory < method.buffer_batch:
+        raise UserError(
+            f"memory {memory} is smaller than the replay batch {method.buffer_batch}: "
+            f"raise the memory or lower buffer_batch"
+        )
