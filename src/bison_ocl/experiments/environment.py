@@ -1,0 +1,55 @@
+"""Where a number comes from: versions, machine and commit, kept with every record."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def environment(device: str) -> dict[str, Any]:
+    """Software and hardware of this process."""
+    cuda = torch.device(device).type == "cuda"
+    return {
+        "bison_ocl": version("bison-ocl"),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "device": torch.cuda.get_device_name(device) if cuda else cpu_name(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def cpu_name() -> str:
+    """The processor's model, where the system tells."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "cpu"
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the source this runs from, with +changed if edited; None if installed."""
+    folder = Path(__file__).parent
+    try:
+        head = _git(folder, "rev-parse", "HEAD")
+        tracked = _git(folder, "ls-files", __file__)
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    if not tracked:  # installed below somebody else's checkout
+        return None
+    return f"{head}+changed" if changed else head
+
+
+def _git(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

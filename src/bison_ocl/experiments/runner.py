@@ -1,0 +1,99 @@
+"""Runs the seeds of one experiment, one by one: skips the finished, resumes the interrupted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments import records
+from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.train import Run, Saving, Watcher
+from bison_ocl.learner import check_memory
+from bison_ocl.methods.method import Method
+from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.stream import load
+from bison_ocl.stream.dataset import Dataset
+from bison_ocl.stream.tasks import class_incremental
+
+Watch = Callable[[Run], AbstractContextManager[Watcher]]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One method on one dataset, over several seeds, with its results in one folder."""
+
+    method: str
+    data: str
+    memory: int
+    seeds: Sequence[int]
+    settings: dict[str, str]
+    out: Path
+    device: str = "cpu"
+    resume: bool = False
+    checkpoint_every: float = 30.0
+    save_model: bool = False
+
+    @property
+    def results(self) -> Path:
+        return self.out / "results.jsonl"
+
+
+def run(job: Job, watch: Watch, say: Say) -> list[Record]:
+    """The records of all seeds asked for, those finished earlier included."""
+    method = configured(job.method, job.data, job.settings)
+    dataset = load(job.data)
+    memory = job.memory if method.replays else 0
+    check_memory(method, memory)
+    check_writable(job.out)
+    if job.resume and records.set_aside_torn_line(job.results):
+        say(f"set aside a cut-off line in {job.results}.torn; that seed runs again")
+    found = records.read(job.results)
+    done = []
+    for seed in job.seeds:
+        spec = Spec(job.method, job.data, memory, seed, settings_of(method))
+        finished = [record for record in found if spec.is_of(record)]
+        if finished:
+            say(f"seed {seed} is finished in {job.results}: skipped")
+        done.append(finished[0] if finished else run_seed(job, spec, method, dataset, watch, say))
+    return done
+
+
+def run_seed(
+    job: Job, spec: Spec, method: Method, dataset: Dataset, watch: Watch, say: Say
+) -> Record:
+    """Train one seed and write its record."""
+    current = Run(spec, method, class_incremental(dataset, spec.seed), job.device)
+    saving = Saving(job.out / "checkpoints" / f"{spec.name}.safetensors", job.checkpoint_every)
+    if saving.path.exists():
+        if not job.resume:
+            raise UserError(
+                f"seed {spec.seed} was interrupted: continue it with --resume, "
+                f"or remove {saving.path}"
+            )
+        current.resume(saving.path)
+        say(f"seed {spec.seed} goes on from step {current.progress.step} of {current.steps}")
+    with watch(current) as watcher:
+        record = current.train(watcher, saving)
+    if job.save_model:
+        current.learner().save(job.out / "models" / f"{spec.name}.safetensors")
+    records.append(job.results, record)
+    saving.path.unlink(missing_ok=True)
+    return record
+
+
+def check_writable(folder: Path) -> None:
+    """Fail before an hour of training, not after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe.{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(f"cannot write to {folder}: {why}; choose another --out") from error

@@ -1,0 +1,44 @@
+"""What one run is: method, dataset, memory, seed and settings; the same spec, the same result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bison_ocl.errors import UserError
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The identity of a run."""
+
+    method: str
+    data: str
+    memory: int
+    seed: int
+    settings: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """A file name that tells runs apart, whatever differs between them."""
+        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return f"{self.method}-{self.data}-m{self.memory}-s{self.seed}-{digest[:8]}"
+
+    def is_of(self, record: dict[str, Any]) -> bool:
+        """Whether a record is this run's."""
+        return all(record.get(key) == value for key, value in asdict(self).items())
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`0-9`, `3` or `0,2,5-7` as a list without repetitions."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first or last >= 2**31:
+            raise UserError(f"--seeds {text!r}: give numbers and ranges, such as 0-9 or 0,2,5-7")
+        seeds += range(first, last + 1)
+    return list(dict.fromkeys(seeds))

@@ -1,0 +1,194 @@
+"""One run from the first batch to the record, with checkpoints on the way (paper, Alg. 1)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from bison_ocl import checkpoint, tree
+from bison_ocl.engine import Engine
+from bison_ocl.errors import UserError
+from bison_ocl.evaluate.confusion import accuracy_by_task, in_original_ids
+from bison_ocl.evaluate.metrics import average_accuracy, forgetting
+from bison_ocl.experiments.environment import commit, environment
+from bison_ocl.experiments.records import SCHEMA, Record
+from bison_ocl.experiments.spec import Spec
+from bison_ocl.labels import Labels
+from bison_ocl.learner import Learner, backbone_for
+from bison_ocl.methods.method import Method
+from bison_ocl.state import State
+from bison_ocl.stream.tasks import Stream
+
+SHOWN_CLASSES = 20
+"""Confusion matrices are kept in the record up to so many classes."""
+
+
+class Watcher(Protocol):
+    """Whoever wants to know how a run goes: a progress bar, a log, nobody."""
+
+    def stepped(self, task: int, step: int) -> None: ...
+
+    def tested(self, task: int, accuracy: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come: where it stands and what it measured so far."""
+
+    task: int = 0
+    batch: int = 0
+    step: int = 0
+    confusions: list[list[list[int]]] = field(default_factory=list)
+    """after each task, [C, C] in run ids"""
+    log: list[dict[str, float]] = field(default_factory=list)
+    train_seconds: float = 0.0
+    test_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Where a run keeps its checkpoint, and how often it writes one."""
+
+    path: Path
+    every: float = 30.0
+
+
+class Run:
+    """A run in the making. `resume` takes it up where its checkpoint left it."""
+
+    def __init__(self, spec: Spec, method: Method, stream: Stream, device: str = "cpu") -> None:
+        self.spec, self.method, self.stream, self.device = spec, method, stream, device
+        self.engine = Engine(method)
+        self.me = self._born()
+        self.progress = Progress()
+
+    def _born(self) -> State:
+        data = self.stream.dataset
+        backbone = backbone_for(self.method, data.shape)
+        return self.method.init(
+            self.spec.seed,
+            backbone,
+            data.classes,
+            self.spec.memory,
+            data.shape,
+            device=self.device,
+        )
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole run."""
+        size = self.method.stream_batch
+        return sum(self.stream.steps(task, size) for task in range(self.stream.tasks))
+
+    def resume(self, path: Path) -> None:
+        """Continue from a checkpoint, with the thread count it was made with."""
+        tensors, header = checkpoint.read(path)
+        if header.get("kind") != "run" or header.get("spec") != self.spec.__dict__:
+            raise UserError(f"{path} belongs to another run: remove it or choose another --out")
+        if header["threads"] != torch.get_num_threads():
+            torch.set_num_threads(header["threads"])
+        self.me = checkpoint.unpack(self._born(), tensors, header["fixed"])
+        self.progress = Progress(**header["progress"])
+
+    def save(self, path: Path) -> None:
+        """Write everything that `resume` needs."""
+        tensors, fixed = checkpoint.pack(self.me)
+        header = {
+            "kind": "run",
+            "spec": self.spec.__dict__,
+            "progress": self.progress.__dict__,
+            "fixed": fixed,
+            "threads": torch.get_num_threads(),
+            "memory_format": "channels_last",
+        }
+        checkpoint.write(path, tensors, header)
+
+    def train(self, watcher: Watcher, saving: Saving | None = None) -> Record:
+        """Every task in turn: learn, test, close."""
+        for task in range(self.progress.task, self.stream.tasks):
+            self._learn_task(task, watcher, saving)
+            self._test(task, watcher)
+            self.me = self.engine.end_task(self.me)
+            self.progress = replace(self.progress, task=task + 1, batch=0)
+            if saving is not None:
+                self.save(saving.path)
+        return self.record()
+
+    def _learn_task(self, task: int, watcher: Watcher, saving: Saving | None) -> None:
+        start = saved = time.perf_counter()
+        before = self.progress.train_seconds
+        size = self.method.stream_batch
+        for new in self.stream.batches(task, size, self.progress.batch):
+            new = tree.map_leaves(lambda leaf: leaf.to(self.device), new)
+            self.me, _ = self.engine.step(self.me, new)
+            now = time.perf_counter()
+            self.progress = replace(
+                self.progress,
+                batch=self.progress.batch + 1,
+                step=self.progress.step + 1,
+                train_seconds=before + now - start,
+            )
+            watcher.stepped(task, self.progress.step)
+            if saving is not None and now - saved >= saving.every:
+                self.save(saving.path)
+                saved = time.perf_counter()
+
+    def _test(self, task: int, watcher: Watcher) -> None:
+        start = time.perf_counter()
+        test = tree.map_leaves(lambda leaf: leaf.to(self.device), self.stream.test(task))
+        confusion = self.engine.confusion(self.me, test).tolist()
+        log = {name: float(value) for name, value in self.method.log(self.me).items()}
+        self.progress = replace(
+            self.progress,
+            confusions=[*self.progress.confusions, confusion],
+            log=[*self.progress.log, log],
+            test_seconds=self.progress.test_seconds + time.perf_counter() - start,
+        )
+        accuracies = self.accuracy()[task][: task + 1]
+        watcher.tested(task, sum(accuracies) / len(accuracies))
+
+    def accuracy(self) -> list[list[float]]:
+        """The matrix a[k][j]: accuracy on task j after task k, for the tasks done so far."""
+        tasks = self.stream.task_of_class
+        return [accuracy_by_task(c, tasks).tolist() for c in self.progress.confusions]
+
+    def record(self) -> Record:
+        """The line of results.jsonl. AI is left to whoever has the FINE-TUNE run beside it."""
+        matrix, progress, order = self.accuracy(), self.progress, self.stream.order
+        total = progress.train_seconds + progress.test_seconds
+        small = self.stream.dataset.classes <= SHOWN_CLASSES
+        confusions = [in_original_ids(c, order).tolist() for c in progress.confusions]
+        metrics: dict[str, Any] = {
+            "AA": average_accuracy(matrix),
+            "AF": forgetting(matrix, "text"),
+            "AF_table": forgetting(matrix, "table"),
+            "AI": None,
+        }
+        return {
+            "schema": SCHEMA,
+            **self.spec.__dict__,
+            "class_order": list(order),
+            "accuracy": matrix,
+            "metrics": metrics,
+            "confusion": confusions if small else None,
+            "log": progress.log,
+            "timing": {
+                "train_s": progress.train_seconds,
+                "test_s": progress.test_seconds,
+                "total_s": total,
+                "ms_per_step": 1e3 * progress.train_seconds / progress.step,
+            },
+            "environment": environment(self.device),
+            "commit": commit(),
+        }
+
+    def learner(self) -> Learner:
+        """The trained model as a Learner that predicts the dataset's class names."""
+        names = self.stream.dataset.class_names
+        labels = Labels(limit=len(names))
+        labels.add(names[i] for i in self.stream.order)
+        return Learner.adopt(self.spec.method, self.method, self.spec.memory, self.me, labels)
