@@ -1,6 +1,7 @@
 """Fine-tuning: train on the stream alone; the reference for intransigence.
 
-Wen, Heinis & Choi 2026 (BISON), §5.1: a*_j is its accuracy on task j right after task j.
+Wen, Heinis & Choi 2026 (BISON), §5.1, "Evaluation Metrics".
+The empirical bound a*_j is its accuracy on task j right after task j, on the same stream.
 """
 
 from __future__ import annotations

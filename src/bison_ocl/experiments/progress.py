@@ -1,0 +1,91 @@
+"""How a run shows itself: a live bar in a terminal, a line a task elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from bison_ocl.experiments.train import Run, Watcher
+
+console = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """A notice to the person at the terminal; results go to standard output."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def watching(run: Run) -> Iterator[Watcher]:
+    """Show a run while it is trained."""
+    if not console.is_terminal:
+        yield Lines(run)
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[accuracy]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        yield Bar(run, progress)
+
+
+def title(run: Run) -> str:
+    return f"{run.spec.method} seed {run.spec.seed}"
+
+
+class Bar:
+    """The live bar: task, step, time left, accuracy after the last finished task."""
+
+    def __init__(self, run: Run, progress: Progress) -> None:
+        self.run, self.progress = run, progress
+        done = run.progress.step
+        name = self.named(min(run.progress.task, run.stream.tasks - 1))
+        self.id = progress.add_task(name, total=run.steps, completed=done, accuracy="AA –")
+
+    def named(self, task: int) -> str:
+        return f"{title(self.run)}  task {task + 1}/{self.run.stream.tasks}"
+
+    def stepped(self, task: int, step: int) -> None:
+        self.progress.update(self.id, completed=step, description=self.named(task))
+
+    def tested(self, task: int, accuracy: float) -> None:
+        self.progress.update(self.id, accuracy=f"AA {100 * accuracy:.1f} %")
+
+
+class Lines:
+    """One line a task, for logs and pipes."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.start, self.first = run, time.perf_counter(), run.progress.step
+
+    def stepped(self, task: int, step: int) -> None:
+        pass
+
+    def tested(self, task: int, accuracy: float) -> None:
+        done, total = self.run.progress.step, self.run.steps
+        spent = time.perf_counter() - self.start
+        left = spent / max(1, done - self.first) * (total - done)
+        print(
+            f"{title(self.run)}  task {task + 1}/{self.run.stream.tasks}  step {done}/{total}  "
+            f"AA {100 * accuracy:.1f} %  {spent:.0f} s, {left:.0f} s left",
+            file=sys.stderr,
+            flush=True,
+        )
