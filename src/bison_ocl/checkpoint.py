@@ -27,7 +27,8 @@ FORMAT = "bison-ocl 1"
 
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     """Put tensors and a JSON header into one file; a crash leaves the old file or the new one."""
-    tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    # Copies: safetensors refuses tensors that share memory, as a fresh teacher's do.
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     text = json.dumps(header)
     metadata = {"format": FORMAT, "header": text, "sha256": checksum(tensors, text)}
     write_atomically(path, save(tensors, metadata))

@@ -54,6 +54,8 @@ class Engine:
         net, moments = self.method.optimiser()(me.net, update.grads, me.moments)
         me = replace(me.with_extra(**update.extra), net=net, moments=moments)
         write = self.method.store(me, new)
+        if write is not None:
+            write = replace(write, fields=write.fields | update.fields)
         changed = {"net": me.net, "moments": me.moments, "extra": me.extra, "table": me.table}
         return Learned(changed | {"step": me.step + 1}, write, update.loss)
 
@@ -69,7 +71,11 @@ class Engine:
     @torch.no_grad()
     def summarise(self, me: State) -> Any:
         """What predicting needs, for the state as it is now."""
-        return self.each(self.method.summarise)(me)
+        summary = self.each(self.method.summarise)(me)
+        for turn in range(self.method.fits(me)):
+            turns = torch.full_like(me.step, turn)
+            summary = self.each(self.method.fit)(me, summary, turns)
+        return summary
 
     @torch.no_grad()
     def scores(self, me: State, summary: Any, x: Tensor) -> Tensor:

@@ -23,8 +23,8 @@ class State:
     net: Net
     moments: Moments
     memory: Memory
-    extra: dict[str, Tensor]
-    """what a method keeps between steps: a teacher, prototypes, label sets"""
+    extra: dict[str, Any]
+    """what a method keeps between steps, as trees: a teacher network, prototypes, label sets"""
     seed: Tensor
     step: Tensor
     task: Tensor
@@ -68,7 +68,7 @@ class State:
         fresh = present(y, self.classes) & ~self.seen
         return replace(self, table=torch.where(fresh, self.task, self.table))
 
-    def grad(self, loss: Callable[..., Tensor], *batches: Batch | None) -> tuple[Tensor, Params]:
+    def grad(self, loss: Callable[..., Tensor], *batches: Batch) -> tuple[Tensor, Params]:
         """The gradient of loss(me, *batches) in the network's parameters."""
         return self.net.grad(lambda net: loss(replace(self, net=net), *batches))
 

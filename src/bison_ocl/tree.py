@@ -48,6 +48,7 @@ def named(tree: object) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
 
     def note(path: str, leaf: Tensor) -> Tensor:
+        assert path not in found, f"two leaves are called {path}"
         found[path] = leaf
         return leaf
 
@@ -80,15 +81,16 @@ def pick(tree: T, run: int) -> T:
 def paste(old: T, new: T) -> T:
     """`old` as large as `new`: its leaves in the corner of `new`'s. How heads grow."""
 
-    def corner(small: Tensor, large: Tensor) -> Tensor:
-        if small.shape == large.shape:
-            return small
-        large = large.clone()
-        large[tuple(slice(0, n) for n in small.shape)] = small
-        return large
+    large = named(new)
 
-    pairs = zip(leaves(old), leaves(new), strict=True)
-    return rebuilt(old, [corner(small, large) for small, large in pairs])
+    def corner(path: str, small: Tensor) -> Tensor:
+        if small.shape == large[path].shape:
+            return small
+        grown = large[path].clone()
+        grown[tuple(slice(0, n) for n in small.shape)] = small
+        return grown
+
+    return walk(corner, old)
 
 
 def vectorised(f: Callable[..., Any]) -> Callable[..., Any]:

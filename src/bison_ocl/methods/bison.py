@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, present
@@ -19,6 +18,7 @@ from bison_ocl.losses.alignment import alignment
 from bison_ocl.losses.proxy_anchor import proxy_anchor
 from bison_ocl.methods.nearest_mean import NearestMean
 from bison_ocl.nets.heads import Cosine, Head, Linear
+from bison_ocl.nets.net import Net
 from bison_ocl.state import State
 
 
@@ -30,6 +30,8 @@ class Bison(NearestMean):
         data: {"beta": 0.2, "lambda_": 10.0}
         for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet")
     }
+    head: ClassVar[str] = "stream"
+    boundaries: ClassVar[bool] = True
     beta: float = 0.1
     """weight of the proxy-anchor loss"""
     lambda_: float = 3.0
@@ -60,17 +62,15 @@ class Bison(NearestMean):
     def scalars(self) -> Mapping[str, float]:
         return {"a": 0.0} if self.dc else {}
 
-    def extra(self, classes: int, device: torch.device) -> dict[str, Tensor]:
-        return {"previous": torch.zeros(classes, dtype=torch.bool, device=device)}
+    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+        return {"previous": net.weight("stream").new_zeros(classes).bool()}
 
-    def remember(self, me: State, old: Batch | None) -> dict[str, Tensor]:
+    def remember(self, me: State, old: Batch) -> dict[str, Any]:
         """The labels of this buffer batch, for the next step's alignment (Alg. 1 line 21)."""
-        return {} if old is None else {"previous": present(old.y, me.classes)}
+        return {"previous": present(old.y, me.classes)}
 
-    def loss(self, me: State, new: Batch, old: Batch | None) -> Tensor:
-        """L = L_DC + β L_PAL + λ L_Align (Eq. 5); the stream's cross-entropy alone at step 1."""
-        if old is None:
-            return self.ce(me, me.net.features(new.x), new.y, "stream")
+    def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
+        """L = L_DC + β L_PAL + λ L_Align (Eq. 5)."""
         z_d, z_m = self.features(me, new, old)
         loss = self.loss_dc(me, z_d, new.y, z_m, old.y)
         w = me.net.weight
@@ -96,5 +96,5 @@ class Bison(NearestMean):
         return replace(me, net=me.net.with_scalar("a", 0.0)) if self.dc else me
 
     def log(self, me: State) -> dict[str, Tensor]:
-        eta = {f"eta_{head}": me.net.params[head]["scale"] for head in self.heads()}
-        return {"alpha": me.net.scalar("a").sigmoid()} | eta if self.dc else {}
+        alpha = {"alpha": me.net.scalar("a").sigmoid()} if self.dc else {}
+        return alpha | super().log(me)

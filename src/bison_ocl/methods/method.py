@@ -18,7 +18,7 @@ from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.memory.memory import Write, empty
 from bison_ocl.memory.store import reservoir
 from bison_ocl.nets.heads import Head, Linear
-from bison_ocl.nets.net import Backbone, Design, Params
+from bison_ocl.nets.net import Backbone, Design, Net, Params
 from bison_ocl.nets.optimiser import SGD, Optimiser
 from bison_ocl.state import State
 from bison_ocl.views.augment import augment
@@ -26,11 +26,19 @@ from bison_ocl.views.augment import augment
 
 @dataclass(frozen=True)
 class Update:
-    """What one step learned: the loss, its gradient and new values of the method's extras."""
+    """What one step learned: the loss and its gradient; what else the step leaves behind."""
 
     loss: Tensor
     grads: Params
-    extra: dict[str, Tensor] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+    """new values of the method's extras"""
+    fields: dict[str, Tensor] = field(default_factory=dict)
+    """a row for each item of the stream batch, stored with it in the memory's extra fields"""
+
+    @classmethod
+    def none(cls, me: State) -> Update:
+        """A step that learns nothing."""
+        return cls(torch.zeros_like(me.step, dtype=me.net.dtype), me.net.zeros())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +49,12 @@ class Method:
     """settings by dataset that differ from the defaults below"""
     replays: ClassVar[bool] = True
     """whether the method keeps a memory"""
+    head: ClassVar[str] = "linear"
+    """the head that learns from the stream and, unless `predict` says otherwise, predicts"""
+    category: ClassVar[str] = ""
+    """the paper's: T, training distinction; F, feature enhancement"""
+    boundaries: ClassVar[bool] = False
+    """whether training uses the ends of tasks"""
 
     lr: float = 0.1
     """learning rate of SGD"""
@@ -70,11 +84,11 @@ class Method:
     def optimiser(self) -> Optimiser:
         return SGD(self.lr)
 
-    def extra(self, classes: int, device: torch.device) -> dict[str, Tensor]:
-        """What the method keeps between steps, before the first one."""
+    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+        """What the method keeps between steps, before the first one; `net` is the fresh network."""
         return {}
 
-    def fields(self, classes: int, device: torch.device) -> dict[str, Tensor]:
+    def fields(self, net: Net, classes: int) -> dict[str, Tensor]:
         """One example row of each extra field of the memory."""
         return {}
 
@@ -95,12 +109,12 @@ class Method:
         start, zero = torch.tensor(seed, device=device), torch.tensor(0, device=device)
         design = Design(backbone, self.heads(), self.scalars())
         net = design.born(rng.key(start, zero, "init"), classes, dtype)
-        fields = self.fields(classes, device)
+        fields = self.fields(net, classes)
         return State(
             net=net,
             moments=self.optimiser().start(net),
             memory=empty(capacity if self.replays else 0, shape, fields, device),
-            extra=self.extra(classes, device),
+            extra=self.extra(net, classes),
             seed=start,
             step=zero,
             task=zero.clone(),
@@ -139,21 +153,24 @@ class Method:
         rows = me.seen if self.ce_over_seen else me.live
         return cross_entropy(me.net.logits(z, head), y, rows)
 
-    def loss(self, me: State, new: Batch, old: Batch | None) -> Tensor:
+    def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
         """CE on the stream batch plus CE on the memory batch: a sum of means (sheet D13)."""
-        if old is None:
-            return self.ce(me, me.net.features(new.x), new.y, "linear")
         z_new, z_old = self.features(me, new, old)
-        return self.ce(me, z_new, new.y, "linear") + self.ce(me, z_old, old.y, "linear")
+        return self.ce(me, z_new, new.y, self.head) + self.ce(me, z_old, old.y, self.head)
+
+    def stream_loss(self, me: State, new: Batch) -> Tensor:
+        """CE on the stream batch: the loss while there is nothing to replay."""
+        return self.ce(me, me.net.features(new.x), new.y, self.head)
 
     def update(self, me: State, new: Batch) -> Update:
         """The gradient of the loss on views of the stream batch and of what is replayed."""
         old = self.retrieve(me, new)
-        views = self.view(me, new) if old is None else self.view(me, new, old)
-        loss, grads = me.grad(self.loss, views[0], views[1] if old is not None else None)
+        if old is None:
+            return Update(*me.grad(self.stream_loss, *self.view(me, new)))
+        loss, grads = me.grad(self.loss, *self.view(me, new, old))
         return Update(loss, grads, self.remember(me, old))
 
-    def remember(self, me: State, old: Batch | None) -> dict[str, Tensor]:
+    def remember(self, me: State, old: Batch) -> dict[str, Any]:
         """New values of the method's extras, from what was replayed in this step."""
         return {}
 
@@ -170,11 +187,25 @@ class Method:
         """What predicting needs, computed once an evaluation."""
         return ()
 
+    def fits(self, me: State) -> int:
+        """How many times `fit` improves the summary: for methods that train when they are asked."""
+        return 0
+
+    def fit(self, me: State, summary: Any, turn: Tensor) -> Any:
+        """One training step of such a method, number `turn`; it changes the summary alone."""
+        return summary
+
+    def network(self, me: State, summary: Any) -> Net:
+        """The network that predicts."""
+        return me.net
+
     def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
         """Scores [B, C]; classes not seen yet get −∞."""
-        logits = me.net(x, "linear", "eval")
+        logits = self.network(me, summary)(x, self.head, "eval")
         return logits.masked_fill(~me.seen, -float("inf"))
 
     def log(self, me: State) -> dict[str, Tensor]:
-        """Numbers of the method's own worth keeping at task ends."""
-        return {}
+        """Numbers worth keeping at task ends: the trained scales η of the heads."""
+        heads = me.net.design.heads
+        scales = {f"eta_{head}": me.net.params[head].get("scale") for head in heads}
+        return {name: scale for name, scale in scales.items() if scale is not None}

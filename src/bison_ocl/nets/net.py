@@ -95,6 +95,10 @@ class Net:
     def dtype(self) -> torch.dtype:
         return next(iter(self.params["backbone"].values())).dtype
 
+    def zeros(self) -> Params:
+        """A gradient that moves nothing."""
+        return tree.map_leaves(torch.zeros_like, self.params)
+
     def copy(self) -> Net:
         """A network that can be trained or passed through without moving this one."""
         return replace(self)

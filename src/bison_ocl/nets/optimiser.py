@@ -46,9 +46,9 @@ class Adam:
     epsilon: float = 1e-8
 
     def start(self, net: Net) -> Moments:
-        zeros = {name: torch.zeros_like(value) for name, value in tree.named(net.params).items()}
-        count = torch.zeros((), dtype=net.dtype, device=next(iter(zeros.values())).device)
-        return {"first": zeros, "second": dict(zeros), "count": {"steps": count}}
+        first, second = tree.named(net.zeros()), tree.named(net.zeros())
+        count = torch.zeros_like(next(iter(first.values())).sum())
+        return {"first": first, "second": second, "count": {"steps": count}}
 
     def __call__(self, net: Net, grads: Params, moments: Moments) -> tuple[Net, Moments]:
         values, slopes = tree.named(net.params), tree.named(grads)
@@ -57,7 +57,11 @@ class Adam:
         second: dict[str, Tensor] = {}
         ahead = []
         for name, value in values.items():
-            slope = slopes[name] + self.weight_decay * value
+            # What no gradient has reached yet stays as it was born: Adam would blow its decay up to
+            # full steps, and rows of unseen classes would depend on when their head grew.
+            untouched = (slopes[name] == 0) & (moments["second"][name] == 0)
+            decay = (self.weight_decay * value).masked_fill(untouched, 0)
+            slope = slopes[name] + decay
             first[name] = torch.lerp(slope, moments["first"][name], self.betas[0])
             second[name] = torch.lerp(slope.square(), moments["second"][name], self.betas[1])
             mean = first[name] / (1 - self.betas[0] ** count)
