@@ -84,7 +84,11 @@ def test_golden_values() -> None:
     key = rng.key_of(0, 0, "init")
     assert key.bits.item() == -848189629445492426
     assert rng.bits(key, (2,)).tolist() == [-5658826429994041851, -6472586919802651012]
-    assert rng.uniform(rng.key_of(3, 1000, "view"), (3,)).mul(2**24).tolist() == [807744, 10741959, 4817872]
+    assert rng.uniform(rng.key_of(3, 1000, "view"), (3,)).mul(2**24).tolist() == [
+        807744,
+        10741959,
+        4817872,
+    ]
     assert rng.permutation(rng.key_of(1, 2, "order"), 8).tolist() == [2, 0, 1, 5, 3, 4, 6, 7]
     assert rng.integers(rng.key_of(1, 2, "store"), 1000, (4,)).tolist() == [492, 632, 922, 730]
 
@@ -210,4 +214,3 @@ def test_draws_under_vmap_equal_a_loop() -> None:
     alone = [draw(seed, step) for seed, step in zip(seeds, steps, strict=True)]
     for stacked, column in zip(together, zip(*alone, strict=True), strict=True):
         assert torch.equal(stacked, torch.stack(column))
-

@@ -1,0 +1,139 @@
+"""Nearest class mean: known numbers, a naive loop, chunks, unknown classes, ties."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import Batch
+from bison_ocl.memory import ncm
+from bison_ocl.memory.memory import Memory, Write, empty
+from bison_ocl.memory.ncm import Means, class_means, nearest_mean
+from bison_ocl.nets.net import Design, Net
+from bison_ocl.rng import key_of
+from tests.tiny import Flat, same, snapshot, with_params
+
+
+def flat_net(width: int) -> Net:
+    """Its features are the bytes themselves."""
+    net = Design(Flat(width), {}, {}).born(key_of(0, 0, "init"), 2, torch.float64)
+    return with_params(net, "backbone", weight=255 * torch.eye(width))
+
+
+def memory_of(rows: list[list[int]], labels: list[int], capacity: int = 0) -> Memory:
+    x = torch.tensor(rows, dtype=torch.uint8)[:, None, None, :]
+    memory = empty(max(capacity, len(rows)), tuple(x.shape[1:]), {}, torch.device("cpu"))
+    memory.x.fill_(255)  # empty rows and the spare one must not count
+    n = len(rows)
+    return memory.write(Batch(x, torch.tensor(labels)), Write(torch.arange(n), torch.tensor(n)))
+
+
+EXAMPLE = memory_of([[4, 0], [0, 1], [1, 2]], [0, 0, 1], capacity=5)
+QUERY = torch.tensor([[3.0, 4]], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("normalise", "means", "distances"),
+    [
+        (False, [[2, 0.5], [1, 2]], [13.25, 8]),
+        (True, [[0.707107, 0.707107], [0.447214, 0.894427]], [0.0201010, 0.0322602]),
+    ],
+)
+def test_known_values(normalise: bool, means: list, distances: list) -> None:
+    summary = class_means(flat_net(2), EXAMPLE, 2, normalise)
+    torch.testing.assert_close(
+        summary.means, torch.tensor(means, dtype=torch.float64), rtol=0, atol=5e-7
+    )
+    scores = nearest_mean(QUERY, summary, normalise)
+    assert (-scores[0]).tolist() == pytest.approx(distances, abs=5e-8)
+    assert scores.argmax() == (0 if normalise else 1)
+
+
+def test_a_class_without_a_stored_image_is_never_nearest() -> None:
+    summary = class_means(flat_net(2), EXAMPLE, 4, True)
+    assert summary.known.tolist() == [True, True, False, False]
+    z = torch.randn(200, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    scores = nearest_mean(z, summary, True)
+    assert (scores[:, 2:] == -torch.inf).all()
+    assert scores[:, :2].isfinite().all()
+
+
+@pytest.mark.parametrize("normalise", [True, False])
+def test_an_empty_memory_knows_no_class(normalise: bool) -> None:
+    memory = empty(5, (1, 1, 2), {}, torch.device("cpu"))
+    summary = class_means(flat_net(2), memory, 3, normalise)
+    assert summary.means.shape == (3, 2)
+    assert not summary.known.any()
+    assert (nearest_mean(QUERY, summary, normalise) == -torch.inf).all()
+
+
+def test_ties_go_to_the_lowest_class() -> None:
+    summary = class_means(flat_net(2), memory_of([[1, 0], [0, 1], [1, 0]], [1, 2, 3]), 4, True)
+    queries = torch.tensor([[1.0, 0], [0, 1], [1, 1]], dtype=torch.float64)
+    assert nearest_mean(queries, summary, True).argmax(1).tolist() == [1, 2, 1]
+
+
+def many(n: int, classes: int) -> Memory:
+    generator = torch.Generator().manual_seed(n)
+    rows = torch.randint(0, 256, (n, 6), generator=generator)
+    return memory_of(rows.tolist(), torch.randint(0, classes, (n,), generator=generator).tolist())
+
+
+def naive(memory: Memory, z: Tensor, classes: int, normalise: bool) -> list[list[float]]:
+    """Distances by loops over queries, classes and stored images."""
+
+    def shaped(v: Tensor) -> Tensor:
+        return v / v.norm() if normalise else v
+
+    features = [row.flatten().double() for row in memory.x[: memory.filled]]
+    labels = memory.y[: memory.filled].tolist()
+    table = []
+    for query in z:
+        row = []
+        for c in range(classes):
+            own = [shaped(f) for f, y in zip(features, labels, strict=True) if y == c]
+            mean = shaped(sum(own, torch.zeros(6, dtype=torch.float64)) / len(own))
+            row.append((shaped(query) - mean).square().sum().item())
+        table.append(row)
+    return table
+
+
+@pytest.mark.parametrize("normalise", [True, False])
+def test_equals_a_naive_loop(normalise: bool) -> None:
+    memory = many(40, 5)
+    z = 255 * torch.rand(7, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    scores = nearest_mean(z, class_means(flat_net(6), memory, 5, normalise), normalise)
+    expected = torch.tensor(naive(memory, z, 5, normalise), dtype=torch.float64)
+    torch.testing.assert_close(-scores, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [499, 500, 501, 1203])
+def test_chunks_equal_one_go(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = many(n, 7)
+    chunked = class_means(flat_net(6), memory, 7, True)
+    monkeypatch.setattr(ncm, "CHUNK", 10**6)
+    whole = class_means(flat_net(6), memory, 7, True)
+    torch.testing.assert_close(chunked.means, whole.means)
+    assert torch.equal(chunked.known, whole.known)
+
+
+def test_means_change_neither_network_nor_memory() -> None:
+    net, memory = flat_net(6), many(20, 3)
+    before = snapshot((net, memory))
+    class_means(net, memory, 3, True)
+    assert same(snapshot((net, memory)), before)
+
+
+def test_lengths_do_not_matter_once_normalised() -> None:
+    summary = class_means(flat_net(2), EXAMPLE, 2, True)
+    torch.testing.assert_close(
+        nearest_mean(7 * QUERY, summary, True), nearest_mean(QUERY, summary, True)
+    )
+
+
+def test_scores_work_under_vmap() -> None:
+    summary = Means(torch.rand(3, 2, dtype=torch.float64), torch.tensor([True, False, True]))
+    z = torch.rand(4, 5, 2, dtype=torch.float64)
+    together = torch.func.vmap(lambda z: nearest_mean(z, summary, True))(z)
+    torch.testing.assert_close(together, torch.stack([nearest_mean(q, summary, True) for q in z]))
