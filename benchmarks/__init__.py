@@ -1,0 +1,1 @@
+"""Measurements that are no tests: what a step costs, and what each method reaches."""

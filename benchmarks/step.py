@@ -1,0 +1,133 @@
+"""What a whole training step costs over the bare network passes it needs, method by method.
+
+    python -m benchmarks.step [--pairs 40] [METHOD ...]
+
+Bare: the same backbone, in the same memory format, on the same numbers of images: train-mode
+forward passes, and a backward pass where the method learns from them. Step and bare are timed in
+turns, so that what slows the machine slows both; the figure is the median of the paired ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from bison_ocl import stream, tree
+from bison_ocl.engine import Engine
+from bison_ocl.experiments.environment import commit, environment
+from bison_ocl.learner import backbone_for
+from bison_ocl.methods import METHODS
+from bison_ocl.methods.method import Method
+from bison_ocl.methods.settings import configured
+from bison_ocl.nets.net import Net
+from bison_ocl.stream.class_incremental import class_incremental
+
+DATA, MEMORY, WARM_UP = "split-digits", 100, 30
+RESULT = Path(__file__).with_name("step.json")
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Images through the network in a step (methods sheet §4.7)."""
+
+    learned: tuple[int, ...]
+    """forward and backward, pass by pass"""
+    scored: tuple[int, ...] = ()
+    """forward only"""
+
+
+REPLAY = Passes((20, 20))
+PASSES = {
+    "bison": REPLAY,
+    "er": REPLAY,
+    "finetune": Passes((20,)),
+}
+
+
+def bare(net: Net, passes: Passes) -> Callable[[], object]:
+    """The network passes alone."""
+    images = {n: torch.rand(n, 3, 32, 32) for n in (*passes.learned, *passes.scored)}
+
+    def learn(net: Net) -> torch.Tensor:
+        return torch.stack([net.features(images[n]).sum() for n in passes.learned]).sum()
+
+    def go() -> None:
+        copy = net.copy()
+        with torch.no_grad():
+            for n in passes.scored:
+                copy.features(images[n])
+        copy.grad(learn)
+
+    return go
+
+
+def whole(method: Method) -> tuple[Callable[[], object], Net]:
+    """A step as `run` does it, from a state in which everything happens: task 2, memory full."""
+    data = stream.load(DATA)
+    arriving = class_incremental(data, 100)
+    engine = Engine(method)
+    me = method.init(100, backbone_for(method, data.shape), data.classes, MEMORY, data.shape)
+    first, second = (list(arriving.batches(task, method.stream_batch)) for task in (0, 1))
+    for new in first[:WARM_UP]:
+        me, _ = engine.step(me, new)
+    me = engine.end_task(me)
+    for new in second[:3]:
+        me, _ = engine.step(me, new)
+    new = second[3]
+    return lambda: engine.step(me, new), me.net
+
+
+def seconds(f: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    f()
+    return time.perf_counter() - start
+
+
+def measure(name: str, pairs: int) -> dict[str, object]:
+    """Paired times of one method."""
+    step, net = whole(configured(name, DATA, {}))
+    alone = bare(net, PASSES[name])
+    for _ in range(3):
+        step(), alone()
+    times = [(seconds(step), seconds(alone)) for _ in range(pairs)]
+    ratios = sorted(a / b for a, b in times)
+    return {
+        "method": name,
+        "ratio": statistics.median(ratios),
+        "quartiles": [ratios[pairs // 4], ratios[3 * pairs // 4]],
+        "step_ms": 1e3 * statistics.median(a for a, _ in times),
+        "bare_ms": 1e3 * statistics.median(b for _, b in times),
+        "pairs": pairs,
+        "parameters": sum(leaf.numel() for leaf in tree.leaves(net.params)),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("methods", nargs="*", default=[])
+    parser.add_argument("--pairs", type=int, default=40)
+    arguments = parser.parse_args()
+    rows = []
+    print(f"{'method':<10}{'ratio':>7}  {'quartiles':<14}{'step ms':>8}{'bare ms':>9}")
+    for name in arguments.methods or [name for name in METHODS if name in PASSES]:
+        row = measure(name, arguments.pairs)
+        low, high = row["quartiles"]  # type: ignore[misc]
+        print(
+            f"{name:<10}{row['ratio']:>7.3f}  {low:.3f} – {high:.3f} "
+            f"{row['step_ms']:>8.1f}{row['bare_ms']:>9.1f}",
+            flush=True,
+        )
+        rows.append(row)
+    found = {"rows": rows, "environment": environment("cpu"), "commit": commit()}
+    RESULT.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
