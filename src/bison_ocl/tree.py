@@ -28,6 +28,7 @@ def walk(f: Callable[[str, Tensor], Tensor], tree: T, path: str = "") -> T:
     if isinstance(value, tuple):
         items = _walk_items(f, {str(i): item for i, item in enumerate(value)}, path)
         return tuple(items.values())  # type: ignore[return-value]
+    assert not isinstance(value, list), "a list is no tree: its length could change; use a tuple"
     return tree
 
 
@@ -67,6 +68,18 @@ def rebuilt(tree: T, values: Sequence[Tensor]) -> T:
     return map_leaves(lambda _: next(left), tree)
 
 
+def add(one: T, other: T) -> T:
+    """The sum of two trees, leaf by leaf."""
+    pairs = zip(leaves(one), leaves(other), strict=True)
+    return rebuilt(one, [a + b for a, b in pairs])
+
+
+def dot(one: object, other: object) -> Tensor:
+    """The inner product of two trees, taken as long vectors."""
+    pairs = zip(leaves(one), leaves(other), strict=True)
+    return torch.stack([(a * b).sum() for a, b in pairs]).sum()
+
+
 def stack(trees: Sequence[T]) -> T:
     """Trees of several runs as one, with a leading axis of runs."""
     columns = zip(*(leaves(tree) for tree in trees), strict=True)
@@ -76,6 +89,17 @@ def stack(trees: Sequence[T]) -> T:
 def pick(tree: T, run: int) -> T:
     """One run out of a stack."""
     return map_leaves(lambda leaf: leaf[run].clone(), tree)
+
+
+def choose(condition: Tensor, yes: T, no: T) -> T:
+    """One of two trees of the same form, by a boolean []."""
+    pairs = zip(leaves(yes), leaves(no), strict=True)
+    return rebuilt(yes, [torch.where(condition, a, b) for a, b in pairs])
+
+
+def under_vmap(leaf: Tensor) -> bool:
+    """Whether a tensor is one run's part of a stack that vmap is going over."""
+    return bool(torch._C._functorch.is_batchedtensor(leaf))
 
 
 def paste(old: T, new: T) -> T:

@@ -77,7 +77,8 @@ def copied(value: T) -> T:
 
 def held(me: State) -> State:
     """The state without the rows of its memory that hold no image."""
-    return replace(me, memory=me.memory.in_use())
+    used = int(me.memory.used.sum())  # `filled` may promise more than a policy has taken
+    return replace(me, memory=replace(me.memory, filled=used).in_use())
 
 
 def changes(before: State, after: State) -> dict[str, Tensor]:

@@ -36,7 +36,7 @@ def test_rows_are_stream_images_with_their_labels(method: Method) -> None:
 def poisoned(me: State, label: int) -> State:
     """A copy with rubbish in every row that holds no image, the spare one included."""
     me = copied(me)
-    empty = slice(me.memory.filled, None)
+    empty = slice(int(me.memory.used.sum()), None)
     me.memory.x[empty] = 255 - me.memory.x[empty]
     me.memory.y[empty] = label
     for rows in me.memory.fields.values():

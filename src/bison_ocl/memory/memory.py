@@ -30,11 +30,11 @@ class Memory:
     y: Tensor
     """int64 [capacity + 1]"""
     seen: Tensor
-    """int64 []: items offered so far"""
+    """int64 []: items offered so far, or rows in use where a policy rejects before it is full"""
     fields: dict[str, Tensor]
     """declared extras, [capacity + 1, ...] each"""
     filled: int = 0
-    """rows in use, on the host: it saturates, and shapes depend on it"""
+    """rows that may be in use, on the host: it saturates, and shapes depend on it"""
 
     @property
     def capacity(self) -> int:
@@ -77,7 +77,7 @@ class Memory:
         return replace(self, seen=write.seen, filled=filled)
 
     def in_use(self) -> Memory:
-        """The filled rows alone, as files keep them."""
+        """The filled rows alone, as files keep them; for one run, not a stack."""
         fields = {name: value[: self.filled] for name, value in self.fields.items()}
         return replace(self, x=self.x[: self.filled], y=self.y[: self.filled], fields=fields)
 

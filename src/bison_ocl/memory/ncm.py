@@ -35,7 +35,8 @@ def class_means(net: Net, memory: Memory, classes: int, normalise: bool) -> Mean
             for i in range(0, memory.filled, CHUNK)
         ]
     )
-    own = one_hot(memory.y[: memory.filled], classes).to(z.dtype)
+    used = memory.used[: memory.filled, None]
+    own = (one_hot(memory.y[: memory.filled], classes) & used).to(z.dtype)
     count = own.sum(0)
     means = own.T @ (unit(z) if normalise else z) / count.clamp(min=1)[:, None]
     return Means(unit(means) if normalise else means, count > 0)

@@ -16,6 +16,8 @@ from bison_ocl.rng import Key
 
 Params = dict[str, dict[str, Tensor]]
 """Parameters by part ("backbone", each head's name, "scalars") and name."""
+Kept = dict[str, Tensor]
+"""Tensors by name that outlive the loss they were computed in."""
 
 
 class Backbone(Protocol):
@@ -114,31 +116,39 @@ class Net:
 
         Unused parameters get zeros, in a loop over seeds as under vmap.
         """
+        value, grads, _ = self.grad_with(lambda net: (loss(net), {}))
+        return value, grads
+
+    def grad_with(self, loss: Callable[[Net], tuple[Tensor, Kept]]) -> tuple[Tensor, Params, Kept]:
+        """The same for a loss that also gives tensors to keep, such as logits of its passes."""
         values = tree.leaves(self.params)
-        if torch._C._functorch.is_batchedtensor(values[0]):
+        if tree.under_vmap(values[0]):
             return self._grad_under_vmap(loss)
         values = [value.detach().requires_grad_() for value in values]
         live = replace(self, params=tree.rebuilt(self.params, values))
         with torch.enable_grad():
-            value = loss(live)
+            value, kept = loss(live)
             grads = torch.autograd.grad(value, values, allow_unused=True, materialize_grads=True)
         self.stats = live.stats
-        return value.detach(), tree.rebuilt(self.params, grads)
+        kept = tree.map_leaves(torch.Tensor.detach, kept)
+        return value.detach(), tree.rebuilt(self.params, grads), kept
 
-    def _grad_under_vmap(self, loss: Callable[[Net], Tensor]) -> tuple[Tensor, Params]:
+    def _grad_under_vmap(
+        self, loss: Callable[[Net], tuple[Tensor, Kept]]
+    ) -> tuple[Tensor, Params, Kept]:
         """The same by torch.func: autograd.grad, 7 % faster, cannot see inside vmap."""
 
-        def with_stats(params: Params) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
+        def with_stats(params: Params) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor], Kept]]:
             live = replace(self, params=params)
-            value = loss(live)
-            return value, (value, live.stats)
+            value, kept = loss(live)
+            return value, (value, live.stats, kept)
 
-        grads, (value, self.stats) = torch.func.grad(with_stats, has_aux=True)(self.params)
-        return value, grads
+        grads, (value, self.stats, kept) = torch.func.grad(with_stats, has_aux=True)(self.params)
+        return value, grads, kept
 
 
 def in_format(weight: Tensor) -> Tensor:
     """Convolution weights channels-last: a third faster on CPU, and faster on GPU, for one seed."""
-    if weight.ndim != 4:
+    if weight.ndim != 4 or tree.under_vmap(weight):
         return weight
     return weight.contiguous(memory_format=torch.channels_last)
