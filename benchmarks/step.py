@@ -19,7 +19,8 @@ from pathlib import Path
 
 import torch
 
-from bison_ocl import stream, tree
+from bison_ocl import tree
+from bison_ocl.data import load
 from bison_ocl.engine import Engine
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.learner import backbone_for
@@ -70,7 +71,7 @@ def bare(net: Net, passes: Passes) -> Callable[[], object]:
 
 def whole(method: Method) -> tuple[Callable[[], object], Net]:
     """A step as `run` does it, from a state in which everything happens: task 2, memory full."""
-    data = stream.load(DATA)
+    data = load(DATA)
     arriving = class_incremental(data, 100)
     engine = Engine(method)
     me = method.init(100, backbone_for(method, data.shape), data.classes, MEMORY, data.shape)

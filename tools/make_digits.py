@@ -1,4 +1,4 @@
-"""Build src/bison_ocl/stream/digits.npz from scikit-learn's copy of the UCI digits.
+"""Build src/bison_ocl/data/digits.npz from scikit-learn's copy of the UCI digits.
 
 Of each digit the first 174 images in file order are kept (the rarest digit, 8, has just 174);
 every fifth of them is a test image, the other 140 are training images. File order follows the

@@ -18,7 +18,7 @@ def listing(package: ModuleType, modules: Mapping[str, str]) -> str:
     width = max(len(name) for name in modules) + 2
     lines = []
     for name, module in modules.items():
-        text = ast.get_docstring(ast.parse((folder / f"{module}.py").read_text())) or ""
+        text = ast.get_docstring(ast.parse((folder / f"{module}.py").read_text("utf-8"))) or ""
         what, _, source = text.partition("\n\n")
         lines += [f"{name:<{width}}{what}", f"{'':<{width}}{source.partition(chr(10))[0]}"]
     return "\n".join(line.rstrip() for line in lines)

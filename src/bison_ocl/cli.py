@@ -17,6 +17,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+data_app = typer.Typer(help="Fetch and check datasets.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the datasets; else $BISON_OCL_DATA, else ~/.cache/bison-ocl."),
+]
 
 
 def main() -> None:
@@ -60,10 +66,20 @@ def methods() -> None:
 @app.command()
 def datasets() -> None:
     """List the datasets."""
-    from bison_ocl import stream
+    from bison_ocl import data
     from bison_ocl.catalogue import listing
 
-    print(listing(stream, stream.DATASETS))
+    print(listing(data, data.DATASETS))
+
+
+@app.command()
+def streams() -> None:
+    """List the streams: in which tasks and order the images of a dataset arrive."""
+    from bison_ocl import stream
+    from bison_ocl.catalogue import listing
+    from bison_ocl.stream.streams import STREAMS
+
+    print(listing(stream, STREAMS))
 
 
 @app.command()
@@ -71,6 +87,9 @@ def run(
     method: Annotated[str, typer.Argument(help="A method; see `bison-ocl methods`.")],
     data: Annotated[str, typer.Option(help="A dataset; see `bison-ocl datasets`.")],
     memory: Annotated[int, typer.Option(help="Images the memory holds.")] = 1000,
+    stream: Annotated[
+        str, typer.Option(help="A stream, such as blurry:disjoint=50; see `bison-ocl streams`.")
+    ] = "class-incremental",
     seeds: Annotated[str, typer.Option(help="Such as 0-9 or 0,2,5.")] = "0",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A setting, key=value; repeatable.")
@@ -84,6 +103,7 @@ def run(
     save_model: Annotated[
         bool, typer.Option("--save-model", help="Keep each trained model, for Learner.load.")
     ] = False,
+    data_dir: DataDir = None,
 ) -> None:
     """Train one method on one dataset, seed by seed, and print the table."""
     from bison_ocl.experiments.spec import parse_seeds
@@ -95,6 +115,7 @@ def run(
     from bison_ocl.experiments.runner import Job, run
     from bison_ocl.methods.settings import parse
     from bison_ocl.report.tables import show
+    from bison_ocl.stream.streams import DEFAULT
 
     job = Job(
         method,
@@ -107,14 +128,59 @@ def run(
         resume=resume,
         checkpoint_every=checkpoint_every,
         save_model=save_model,
+        stream=stream,
+        data_dir=data_dir,
     )
     records = run(job, watching, say)
     show(records)
     if all(record["metrics"]["AI"] is None for record in records):
+        same = f"--data {data}" + (f" --stream {stream}" if job.stream != DEFAULT else "")
         say(
             f"AI needs FINE-TUNE on the same seeds: "
-            f"bison-ocl run finetune --data {data} --seeds {seeds} --out {out}"
+            f"bison-ocl run finetune {same} --seeds {seeds} --out {out}"
         )
+
+
+@data_app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="A dataset; see `bison-ocl datasets`.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Download the official archive of a dataset, or say what to put where."""
+    from bison_ocl.data import source_of
+    from bison_ocl.data.official import ARCHIVES
+
+    if name not in ARCHIVES:
+        source_of(name, data_dir)
+        print(f"{name} is there; it has no official archive to download")
+        return
+    from bison_ocl.data.bar import downloading
+    from bison_ocl.data.fetch import fetch
+    from bison_ocl.data.places import data_folder
+
+    with downloading(ARCHIVES[name].file) as watch:
+        path = fetch(ARCHIVES[name], data_folder(data_dir), watch)
+    print(f"{path} is whole; `bison-ocl data check {name}` shows what is in it")
+
+
+@data_app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="A dataset; see `bison-ocl datasets`.")],
+    data_dir: DataDir = None,
+    out: Annotated[Path, typer.Option(help="Folder for the contact sheet.")] = Path(),
+) -> None:
+    """Read the files of a dataset: counts, checksums, duplicates and a contact sheet."""
+    from bison_ocl.data import source_of
+    from bison_ocl.data.cache import state_of_cache
+    from bison_ocl.data.check import check, describe
+    from bison_ocl.data.places import cache_folder
+    from bison_ocl.data.sheet import save
+
+    source = source_of(name, data_dir)
+    findings = check(source)
+    print("\n".join(describe(findings)))
+    print(f"contact sheet: {save(findings, out)}")
+    print(f"cache: {state_of_cache(source, cache_folder(data_dir))}")
 
 
 @app.command()

@@ -22,14 +22,16 @@ def to_bytes(images: Any) -> Tensor:
         if x.shape[3] not in (1, 3):
             raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}")
         x = x.permute(0, 3, 1, 2)
+    if 0 in x.shape[2:]:
+        raise UserError(f"images must have pixels, not {list(x.shape)}")
     return quantised(x).expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
 
 
 def from_array(images: Any) -> Tensor:
     """Anything numpy understands as numbers."""
     try:
-        array = np.asarray(images)
-        return torch.from_numpy(np.ascontiguousarray(array))
+        array = np.require(images, requirements=["C", "W", "E"])  # torch warns of read-only ones
+        return torch.from_numpy(array)
     except (TypeError, ValueError) as error:
         raise UserError(f"images must be a numeric array of {LAYOUTS}") from error
 

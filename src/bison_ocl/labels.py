@@ -46,11 +46,7 @@ class Labels:
         values = labels.tolist() if hasattr(labels, "tolist") else labels
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise UserError("labels must be a sequence with one label an image")
-        found = [value.item() if hasattr(value, "item") else value for value in values]
-        for value in found:
-            if not isinstance(value, Hashable):
-                raise UserError(f"label {value!r} is not hashable: use a string, number or tuple")
-        return found
+        return [plain(value) for value in values]
 
     def encoded(self) -> list[Any]:
         """As JSON can hold them."""
@@ -61,6 +57,20 @@ class Labels:
         labels = cls(limit)
         labels.add(decode(value) for value in values)
         return labels
+
+
+def plain(value: Any) -> Hashable:
+    """A label as a plain Python value, refused where it cannot be looked up."""
+    try:
+        value = value.item() if hasattr(value, "item") else value
+        hash(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind = type(value).__name__
+        raise UserError(
+            f"a label of type {kind} is not one hashable value: use a string, number or tuple"
+        ) from error
+    label: Hashable = value
+    return label
 
 
 def encode(label: Hashable) -> Any:

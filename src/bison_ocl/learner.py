@@ -94,6 +94,7 @@ class Learner:
         self._task_gap = None
         if self._state is not None:
             self._state = self._engine.end_task(self._state)
+            self._summary = None
 
     def _learn(self, size: int) -> None:
         batch, self._waiting = self._waiting[:size], self._waiting[size:]

@@ -9,6 +9,7 @@ import numpy as np
 
 from bison_ocl.evaluate.metrics import intransigence
 from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.spec import stream_named
 
 REFERENCE = "finetune"
 """The method whose accuracy right after each task is a*_j."""
@@ -32,4 +33,4 @@ def filled(record: Record, reference: list[float] | None) -> Record:
 
 def same_stream(record: Record) -> tuple[Any, ...]:
     """What two runs must share for their accuracies to be compared task by task."""
-    return record["data"], tuple(record["class_order"]), record["seed"]
+    return record["data"], stream_named(record), tuple(record["class_order"]), record["seed"]

@@ -35,12 +35,18 @@ def append(path: Path, record: Record) -> None:
 
 def read(path: Path) -> list[Record]:
     """All records of a file; none if it does not exist."""
-    if not path.exists():
-        return []
-    lines = path.read_bytes().split(b"\n")
+    lines = contents(path).split(b"\n")
     if lines.pop():
         raise UserError(f"{path} ends in a cut-off line: run with --resume to set it aside")
     return [parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def contents(path: Path) -> bytes:
+    """The bytes of a file; none if it does not exist."""
+    try:
+        return path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; move it away") from error
 
 
 def parse(line: bytes, path: Path, number: int) -> Record:
@@ -57,12 +63,16 @@ def parse(line: bytes, path: Path, number: int) -> Record:
 
 def set_aside_torn_line(path: Path) -> bool:
     """Move a cut-off last line to a file of its own; whether there was one."""
-    data = path.read_bytes() if path.exists() else b""
+    data = contents(path)
     keep = data.rfind(b"\n") + 1
     if keep == len(data):
         return False
-    with open(path.with_name(f"{path.name}.torn"), "ab") as torn:
-        torn.write(data[keep:] + b"\n")
-        os.fsync(torn.fileno())
-    os.truncate(path, keep)
+    try:
+        with open(path.with_name(f"{path.name}.torn"), "ab") as torn:
+            torn.write(data[keep:] + b"\n")
+            torn.flush()
+            os.fsync(torn.fileno())
+        os.truncate(path, keep)
+    except OSError as error:
+        raise UserError(f"cannot set aside the end of {path}: {error.strerror}") from error
     return True

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bison_ocl.data import load
+from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import records
 from bison_ocl.experiments.records import Record
@@ -16,9 +18,7 @@ from bison_ocl.experiments.train import Run, Saving, Watcher
 from bison_ocl.learner import check_memory
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
-from bison_ocl.stream import load
-from bison_ocl.stream.dataset import Dataset
-from bison_ocl.stream.tasks import class_incremental
+from bison_ocl.stream.streams import DEFAULT, parse, stream_of
 
 Watch = Callable[[Run], AbstractContextManager[Watcher]]
 Say = Callable[[str], None]
@@ -38,6 +38,8 @@ class Job:
     resume: bool = False
     checkpoint_every: float = 30.0
     save_model: bool = False
+    stream: str = DEFAULT
+    data_dir: Path | None = None
 
     @property
     def results(self) -> Path:
@@ -47,7 +49,9 @@ class Job:
 def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     """The records of all seeds asked for, those finished earlier included."""
     method = configured(job.method, job.data, job.settings)
-    dataset = load(job.data)
+    choice = parse(job.stream)
+    dataset = load(job.data, job.data_dir)
+    stream = choice.text(dataset)
     memory = job.memory if method.replays else 0
     check_memory(method, memory)
     check_writable(job.out)
@@ -56,7 +60,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     found = records.read(job.results)
     done = []
     for seed in job.seeds:
-        spec = Spec(job.method, job.data, memory, seed, settings_of(method))
+        spec = Spec(job.method, job.data, memory, seed, settings_of(method), stream)
         finished = [record for record in found if spec.is_of(record)]
         if finished:
             say(f"seed {seed} is finished in {job.results}: skipped")
@@ -68,7 +72,7 @@ def run_seed(
     job: Job, spec: Spec, method: Method, dataset: Dataset, watch: Watch, say: Say
 ) -> Record:
     """Train one seed and write its record."""
-    current = Run(spec, method, class_incremental(dataset, spec.seed), job.device)
+    current = Run(spec, method, stream_of(spec.stream, dataset, spec.seed), job.device)
     saving = Saving(job.out / "checkpoints" / f"{spec.name}.safetensors", job.checkpoint_every)
     if saving.path.exists():
         if not job.resume:

@@ -1,4 +1,4 @@
-"""What one run is: method, dataset, memory, seed and settings; the same spec, the same result."""
+"""What one run is: method, data, memory, seed, settings, stream; the same spec, the same result."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bison_ocl.errors import UserError
+from bison_ocl.stream.streams import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -20,16 +21,26 @@ class Spec:
     memory: int
     seed: int
     settings: dict[str, Any]
+    stream: str = DEFAULT
+    """in canonical form"""
 
     @property
     def name(self) -> str:
         """A file name that tells runs apart, whatever differs between them."""
         digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
-        return f"{self.method}-{self.data}-m{self.memory}-s{self.seed}-{digest[:8]}"
+        data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
+        return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"
 
     def is_of(self, record: dict[str, Any]) -> bool:
         """Whether a record is this run's."""
-        return all(record.get(key) == value for key, value in asdict(self).items())
+        known = {**record, "stream": stream_named(record)}
+        return all(known.get(key) == value for key, value in asdict(self).items())
+
+
+def stream_named(record: dict[str, Any]) -> str:
+    """The stream of a record; the default for one from before there were others."""
+    name: str = record.get("stream", DEFAULT)
+    return name
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -10,8 +10,10 @@ from typing import Any, Protocol
 import torch
 
 from bison_ocl import checkpoint, tree
+from bison_ocl.batch import Batch
 from bison_ocl.engine import Engine
 from bison_ocl.errors import UserError
+from bison_ocl.evaluate.anytime import area_under_curve
 from bison_ocl.evaluate.confusion import accuracy_by_task, in_original_ids
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments.environment import commit, environment
@@ -25,6 +27,9 @@ from bison_ocl.stream.tasks import Stream
 
 SHOWN_CLASSES = 20
 """Confusion matrices are kept in the record up to so many classes."""
+
+ANYTIME_POINTS = 10
+"""Where tasks overlap, how often a run is tested on the way, in a task of average length."""
 
 
 class Watcher(Protocol):
@@ -47,6 +52,8 @@ class Progress:
     log: list[dict[str, float]] = field(default_factory=list)
     train_seconds: float = 0.0
     test_seconds: float = 0.0
+    anytime: dict[str, list[Any]] = field(default_factory=lambda: {"steps": [], "accuracy": []})
+    """where tasks overlap, what tests on the way found"""
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,11 @@ class Run:
         """Steps of the whole run."""
         size = self.method.stream_batch
         return sum(self.stream.steps(task, size) for task in range(self.stream.tasks))
+
+    @property
+    def anytime_every(self) -> int:
+        """Steps between two tests on the way."""
+        return -(-self.steps // (ANYTIME_POINTS * self.stream.tasks))
 
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint, with the thread count it was made with."""
@@ -123,8 +135,7 @@ class Run:
         before = self.progress.train_seconds
         size = self.method.stream_batch
         for new in self.stream.batches(task, size, self.progress.batch):
-            new = tree.map_leaves(lambda leaf: leaf.to(self.device), new)
-            self.me, _ = self.engine.step(self.me, new)
+            self.me, _ = self.engine.step(self.me, self._on_device(new))
             now = time.perf_counter()
             self.progress = replace(
                 self.progress,
@@ -133,13 +144,14 @@ class Run:
                 train_seconds=before + now - start,
             )
             watcher.stepped(task, self.progress.step)
+            start += self._test_on_the_way()
             if saving is not None and now - saved >= saving.every:
                 self.save(saving.path)
                 saved = time.perf_counter()
 
     def _test(self, task: int, watcher: Watcher) -> None:
         start = time.perf_counter()
-        test = tree.map_leaves(lambda leaf: leaf.to(self.device), self.stream.test(task))
+        test = self._on_device(self.stream.test(task))
         confusion = self.engine.confusion(self.me, test).tolist()
         log = {name: float(value) for name, value in self.method.log(self.me).items()}
         self.progress = replace(
@@ -151,9 +163,31 @@ class Run:
         accuracies = self.accuracy()[task][: task + 1]
         watcher.tested(task, sum(accuracies) / len(accuracies))
 
+    def _test_on_the_way(self) -> float:
+        """Where tasks overlap, the accuracy on the classes met so far; the seconds it took."""
+        step, start = self.progress.step, time.perf_counter()
+        if not self.stream.overlapping or (step % self.anytime_every and step < self.steps):
+            return 0.0
+        test = self.stream.test_of_first(int(self.me.seen.sum()))
+        confusion = self.engine.confusion(self.me, self._on_device(test))
+        accuracy = int(confusion.trace()) / len(test)
+        anytime, seconds = self.progress.anytime, time.perf_counter() - start
+        self.progress = replace(
+            self.progress,
+            anytime={
+                "steps": [*anytime["steps"], step],
+                "accuracy": [*anytime["accuracy"], accuracy],
+            },
+            test_seconds=self.progress.test_seconds + seconds,
+        )
+        return seconds
+
+    def _on_device(self, batch: Batch) -> Batch:
+        return tree.map_leaves(lambda leaf: leaf.to(self.device), batch)
+
     def accuracy(self) -> list[list[float]]:
         """The matrix a[k][j]: accuracy on task j after task k, for the tasks done so far."""
-        tasks = self.stream.task_of_class
+        tasks = self.stream.column_of_class
         return [accuracy_by_task(c, tasks).tolist() for c in self.progress.confusions]
 
     def record(self) -> Record:
@@ -168,6 +202,8 @@ class Run:
             "AF_table": forgetting(matrix, "table"),
             "AI": None,
         }
+        if self.stream.overlapping:
+            metrics["A_AUC"] = area_under_curve(**progress.anytime)
         return {
             "schema": SCHEMA,
             **self.spec.__dict__,
@@ -176,6 +212,7 @@ class Run:
             "metrics": metrics,
             "confusion": confusions if small else None,
             "log": progress.log,
+            **({"anytime": progress.anytime} if self.stream.overlapping else {}),
             "timing": {
                 "train_s": progress.train_seconds,
                 "test_s": progress.test_seconds,

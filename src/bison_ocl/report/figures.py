@@ -7,6 +7,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
+from bison_ocl.errors import UserError
 from bison_ocl.report.tables import Row
 
 mpl.use("Agg")  # files only: no window, no display needed
@@ -65,6 +66,10 @@ def title(rows: Sequence[Row]) -> str:
 
 
 def save(figure: Figure, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160)
-    plt.close(figure)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=160)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        plt.close(figure)

@@ -19,6 +19,8 @@ from bison_ocl.evaluate.metrics import (
 )
 from bison_ocl.experiments.intransigence import with_intransigence
 from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.spec import stream_named
+from bison_ocl.stream.streams import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,17 @@ class Row:
     AI: IntransigenceSpread | None
     curve: list[Spread]
     """AA after each task"""
+    stream: str = DEFAULT
+    A_AUC: Spread | None = None
+    """anytime accuracy, where tasks share classes"""
 
 
 def rows(records: Sequence[Record]) -> list[Row]:
-    """One row for each method, dataset, memory and settings, in order of appearance."""
+    """One row for each method, dataset, stream, memory and settings, in order of appearance."""
     groups: dict[str, list[Record]] = {}
     for record in with_intransigence(records):
         cell = [record[key] for key in ("method", "data", "memory", "settings")]
+        cell.append(stream_named(record))
         groups.setdefault(json.dumps(cell, sort_keys=True), []).append(record)
     return [row(group) for group in groups.values()]
 
@@ -58,6 +64,8 @@ def row(group: Sequence[Record]) -> Row:
         AF_table=over(group, "AF_table"),
         AI=None if None in references else intransigence_spread(matrices, references),
         curve=[spread(column) for column in curves.T],
+        stream=stream_named(first),
+        A_AUC=over(group, "A_AUC") if "A_AUC" in first["metrics"] else None,
     )
 
 
@@ -72,19 +80,30 @@ def percent(mean: float, std: float | None) -> str:
 
 
 def table(records: Sequence[Record]) -> Table:
-    """AA ↑ is accuracy at the end; AF ↓ forgetting, in both conventions; AI ↓ intransigence."""
-    found = Table("method", "data", "memory", box=None, pad_edge=False, header_style="bold")
-    for name in ("AA %", "AF %", "AF_table %", "AI %", "n"):
+    """AA ↑ is accuracy at the end; AF ↓ forgetting, in both conventions; AI ↓ intransigence.
+
+    Where tasks share classes, A_AUC ↑ is accuracy on the way; the stream is shown if not the usual.
+    """
+    lines = rows(records)
+    streams = any(line.stream != DEFAULT for line in lines)
+    anytime = any(line.A_AUC is not None for line in lines)
+    found = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("method", "data", *["stream"] * streams, "memory"):
+        found.add_column(name, overflow="fold")
+    for name in ("AA %", "AF %", "AF_table %", "AI %", *["A_AUC %"] * anytime, "n"):
         found.add_column(name, justify="right", no_wrap=True)
-    for line in rows(records):
+    for line in lines:
         three = [percent(x.mean, x.std) for x in (line.AA, line.AF, line.AF_table)]
         ai = "–" if line.AI is None else percent(line.AI.mean, line.AI.std_over_runs)
-        found.add_row(line.method, line.data, str(line.memory), *three, ai, str(line.AA.n))
+        auc = "–" if line.A_AUC is None else percent(line.A_AUC.mean, line.A_AUC.std)
+        cell = [line.method, line.data, *[line.stream] * streams, str(line.memory)]
+        found.add_row(*cell, *three, ai, *[auc] * anytime, str(line.AA.n))
     return found
 
 
 def show(records: Sequence[Record]) -> None:
     """Print the table to standard output."""
-    console = Console(highlight=False)
-    width = None if console.is_terminal else max(console.width, 120)
-    console.print(table(records), width=width)
+    console = Console(highlight=False, markup=False, emoji=False)  # folder names may hold [ and :
+    if not console.is_terminal:
+        console.width = max(console.width, 160)
+    console.print(table(records))

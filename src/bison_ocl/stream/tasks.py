@@ -6,15 +6,16 @@ A run numbers classes by their first appearance, as a learner that knows nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
+from bison_ocl.data.dataset import Dataset
+from bison_ocl.errors import UserError
 from bison_ocl.rng import key_of, permutation
-from bison_ocl.stream.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,22 @@ class Stream:
     """the task in which each class of the run first appears"""
     images: tuple[Tensor, ...]
     """for each task, the training images in the order they arrive"""
+    home_of_class: tuple[int, ...] | None = None
+    """where tasks share classes, the task that each class of the run is counted in"""
 
     @property
     def tasks(self) -> int:
         return len(self.images)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether tasks may share classes: then accuracy is measured on the way too."""
+        return self.home_of_class is not None
+
+    @property
+    def column_of_class(self) -> tuple[int, ...]:
+        """The task whose accuracy each class of the run counts in: j of the matrix a[k][j]."""
+        return self.task_of_class if self.home_of_class is None else self.home_of_class
 
     def steps(self, task: int, size: int) -> int:
         """Batches of a task; the last one may be short."""
@@ -39,14 +52,18 @@ class Stream:
 
     def batches(self, task: int, size: int, start: int = 0) -> Iterator[Batch]:
         """The batches of a task, from number `start` on; every image once."""
-        for index in torch.split(self.images[task], size)[start:]:
-            yield self._relabelled(self.dataset.train[index])
+        images = self.images[task]
+        for at in range(start * size, len(images), size):
+            yield self._relabelled(self.dataset.train[images[at : at + size]])
 
     def test(self, task: int) -> Batch:
         """Test images of every class met up to the end of a task."""
-        met = [c for c, first in zip(self.order, self.task_of_class, strict=True) if first <= task]
+        return self.test_of_first(sum(first <= task for first in self.task_of_class))
+
+    def test_of_first(self, classes: int) -> Batch:
+        """Test images of so many classes, the first the run has met."""
         labels = self.dataset.test.y
-        wanted = torch.isin(labels, torch.tensor(met, device=labels.device))
+        wanted = torch.isin(labels, torch.tensor(self.order[:classes], device=labels.device))
         return self._relabelled(self.dataset.test[wanted])
 
     def _relabelled(self, batch: Batch) -> Batch:
@@ -55,15 +72,28 @@ class Stream:
         return Batch(batch.x, number.to(batch.y.device)[batch.y])
 
 
-def class_incremental(dataset: Dataset, seed: int) -> Stream:
-    """Disjoint tasks of equally many classes, in a class order shuffled by seed (paper, §5.1)."""
-    shuffled = permutation(key_of(seed, 0, "class order"), dataset.classes)
-    groups = torch.tensor_split(shuffled, dataset.tasks)
+def shuffled_classes(dataset: Dataset, seed: int) -> Tensor:
+    """All classes in the random order of a seed, the same for every stream that shuffles them."""
+    return permutation(key_of(seed, 0, "class order"), dataset.classes)
+
+
+def equal_groups(classes: Tensor, tasks: int) -> tuple[Tensor, ...]:
+    """Classes cut into tasks in the order given; the first tasks get one more where it is odd."""
+    if not 1 <= tasks <= len(classes):
+        raise UserError(f"{len(classes)} classes cannot be cut into {tasks} tasks")
+    return torch.tensor_split(classes, tasks)
+
+
+def disjoint(
+    dataset: Dataset, seed: int, groups: Sequence[Tensor], kept: Tensor | None = None
+) -> Stream:
+    """One task for each group of classes. kept: mask of the images the stream uses, or all."""
     labels = dataset.train.y.cpu()
-    images = tuple(
-        mixed(torch.isin(labels, group).nonzero()[:, 0], seed, task)
+    usable = torch.ones_like(labels, dtype=torch.bool) if kept is None else kept
+    images = [
+        mixed((torch.isin(labels, group) & usable).nonzero()[:, 0], seed, task)
         for task, group in enumerate(groups)
-    )
+    ]
     return in_order_of_appearance(dataset, images)
 
 
@@ -72,11 +102,14 @@ def mixed(images: Tensor, seed: int, task: int) -> Tensor:
     return images[permutation(key_of(seed, task, "stream"), len(images))]
 
 
-def in_order_of_appearance(dataset: Dataset, images: Sequence[Tensor]) -> Stream:
-    """Number the classes as they arrive."""
+def in_order_of_appearance(
+    dataset: Dataset, images: Sequence[Tensor], homes: Mapping[int, int] | None = None
+) -> Stream:
+    """Number the classes as they arrive. homes: the task of each class where tasks share them."""
     labels = dataset.train.y.cpu()
     first: dict[int, int] = {}
     for task, index in enumerate(images):
         for label in labels[index].tolist():
             first.setdefault(label, task)
-    return Stream(dataset, tuple(first), tuple(first.values()), tuple(images))
+    home = None if homes is None else tuple(homes[label] for label in first)
+    return Stream(dataset, tuple(first), tuple(first.values()), tuple(images), home)

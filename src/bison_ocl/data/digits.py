@@ -1,7 +1,7 @@
 """Real 8x8 handwritten digits, embedded: 10 classes, 140 + 34 images each, shown as 3x32x32.
 
-UCI optical recognition of handwritten digits (Alpaydin & Kaynak 1998, CC BY 4.0); the excerpt is
-made by tools/make_digits.py and described in digits.LICENSE.txt.
+Alpaydin & Kaynak 1998, UCI optical recognition of handwritten digits (CC BY 4.0).
+The excerpt is made by tools/make_digits.py and described in digits.LICENSE.txt.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
-from bison_ocl.stream.dataset import Dataset
+from bison_ocl.data.dataset import Dataset
 
 
 def load() -> Dataset:
     """Split digits: 5 tasks of 2 digits."""
     with (
-        files("bison_ocl.stream").joinpath("digits.npz").open("rb") as file,
+        files("bison_ocl.data").joinpath("digits.npz").open("rb") as file,
         np.load(file, allow_pickle=False) as arrays,
     ):
         train, test = (

@@ -12,12 +12,12 @@ import pytest
 import torch
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
-from bison_ocl import stream
+from bison_ocl import data as datasets
 from bison_ocl.batch import Batch
-from bison_ocl.stream import digits
-from bison_ocl.stream.dataset import Dataset
+from bison_ocl.data import digits
+from bison_ocl.data.dataset import Dataset
 
-FILE = files("bison_ocl.stream").joinpath("digits.npz")
+FILE = files("bison_ocl.data").joinpath("digits.npz")
 
 
 @pytest.fixture(scope="module")
@@ -116,25 +116,25 @@ def test_the_file_is_the_one_that_was_published() -> None:
 
 
 def test_the_licence_travels_with_the_file() -> None:
-    notice = files("bison_ocl.stream").joinpath("digits.LICENSE.txt").read_text("utf-8")
+    notice = files("bison_ocl.data").joinpath("digits.LICENSE.txt").read_text("utf-8")
     for words in ("CC BY 4.0", "10.24432/C50P49", "Alpaydin", "What was changed", "scikit-learn"):
         assert words in notice
 
 
 def test_a_dataset_is_loaded_by_name(dataset: Dataset) -> None:
-    assert torch.equal(stream.load("split-digits").test.x, dataset.test.x)
+    assert torch.equal(datasets.load("split-digits").test.x, dataset.test.x)
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"no dataset named 'mnist'.*split-digits"):
-        stream.load("mnist")
+    with pytest.raises(ValueError, match=r"unknown dataset 'mnist'.*split-digits"):
+        datasets.load("mnist")
 
 
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
-        ("from bison_ocl.stream import DATASETS; assert DATASETS", "torch"),
-        ("from bison_ocl.stream import load; load('split-digits')", "sklearn"),
+        ("from bison_ocl.data import DATASETS; assert DATASETS", "torch"),
+        ("from bison_ocl.data import load; load('split-digits')", "sklearn"),
     ],
 )
 def test_nothing_heavy_is_imported_without_need(code: str, absent: str) -> None:

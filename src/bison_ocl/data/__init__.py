@@ -1,0 +1,64 @@
+"""Datasets by name, and how their files are found, checked, cached and opened.
+
+Reading the names imports no dataset and no torch. A dataset's module has either `load()`, where
+the images are part of the package, or `source(place, **options)`, which finds its files.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from bison_ocl.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from bison_ocl.data.dataset import Dataset
+    from bison_ocl.data.source import Source
+
+DATASETS: dict[str, str] = {
+    "split-digits": "digits",
+    "split-cifar10": "cifar10",
+    "split-cifar100": "cifar100",
+    "split-miniimagenet": "miniimagenet",
+    "split-tinyimagenet": "tinyimagenet",
+    "folder:PATH": "folder",
+}
+"""Name to module of this package; the first line of the module says what the dataset is."""
+
+
+def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Dataset:
+    """The dataset of that name; only its own module is imported."""
+    module = module_of(name)
+    if not hasattr(module, "source"):
+        dataset: Dataset = module.load()
+        return dataset
+    from bison_ocl.data.cache import open_cached
+    from bison_ocl.data.places import cache_folder
+
+    return open_cached(source_of(name, data_dir, **options), cache_folder(data_dir))
+
+
+def source_of(name: str, data_dir: str | Path | None = None, **options: Any) -> Source:
+    """The files of a dataset: in the data folder, or in PATH for a name such as `folder:PATH`."""
+    from bison_ocl.data.places import data_folder
+
+    module = module_of(name)
+    if not hasattr(module, "source"):
+        raise UserError(f"{name} is part of the package: there are no files to look for")
+    _, colon, path = name.partition(":")
+    if options and not colon:
+        raise UserError(f"{name} has no options ({', '.join(options)}): only folder:PATH has")
+    place = Path(path).expanduser() if colon else data_folder(data_dir)
+    source: Source = module.source(place, **options)
+    return source
+
+
+def module_of(name: str) -> ModuleType:
+    """The module of a dataset; a name such as `folder:PATH` goes by what is before the colon."""
+    kind, _, path = name.partition(":")
+    key = f"{kind}:PATH" if path else name
+    if key not in DATASETS:
+        raise UserError(unknown("dataset", name, DATASETS))
+    return import_module(f"{__name__}.{DATASETS[key]}")

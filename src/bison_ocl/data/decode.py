@@ -1,0 +1,80 @@
+"""One image file as bytes [3, side, side].
+
+Colour is what a viewer shows: grey, palette and CMYK become RGB, what is transparent lies on white,
+of 16 bits the high 8 are kept (0..65535 becomes 0..255), and the EXIF orientation is applied.
+Colour profiles are ignored; of an animation the first frame counts. Another size is squeezed to the
+square with antialiased bilinear filtering, as Mini-ImageNet was made.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from bison_ocl.data.source import Images
+from bison_ocl.errors import UserError
+
+VERSION = 1
+"""Part of a cache's fingerprint: another number when the same file gives other bytes."""
+FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+"""The decoders that may run: pillow knows others, one of which starts Ghostscript."""
+MOST_PIXELS = 64_000_000
+"""A larger image is taken for a decompression bomb."""
+
+
+def decode(image: Path | bytes, side: int, name: str = "") -> Images:
+    """The image [3, side, side]; `name` is what to call it where it cannot be read."""
+    name = name or (str(image) if isinstance(image, Path) else "image")
+    content = image.read_bytes() if isinstance(image, Path) else image
+    if not content:
+        raise UserError(f"{name} is empty (0 bytes): replace or remove it")
+    try:
+        return pixels(content, side)
+    except UserError as error:
+        raise UserError(f"{name} {error}") from error
+    # A damaged file makes pillow raise nearly anything: OSError, SyntaxError, struct.error, ...
+    except Exception as error:
+        why = "not an image" if isinstance(error, UnidentifiedImageError) else error
+        raise UserError(f"{name} cannot be decoded ({why}): replace or remove it") from error
+
+
+def pixels(content: bytes, side: int) -> Images:
+    """Decode, turn upright, bring to RGB and to size."""
+    try:
+        image = Image.open(BytesIO(content), formats=FORMATS)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise UserError(f"is refused: more than {MOST_PIXELS:,} pixels") from error
+    with image:
+        if image.width * image.height > MOST_PIXELS:
+            raise UserError(f"is refused: more than {MOST_PIXELS:,} pixels")
+        image.load()
+        colour = in_colour(upright(image))
+        if colour.size != (side, side):
+            colour = colour.resize((side, side), Image.Resampling.BILINEAR)
+    return np.ascontiguousarray(np.asarray(colour).transpose(2, 0, 1))
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """Turned as its EXIF says; broken EXIF says nothing, and the pixels are good."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:
+        return image
+
+
+def in_colour(image: Image.Image) -> Image.Image:
+    """Any mode of pillow's as RGB."""
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode == "F":
+        raise UserError("is refused: floating-point pixels have no agreed range; save 8 or 16 bits")
+    if image.mode.startswith("I"):
+        high = np.clip(np.asarray(image).astype(np.int64) >> 8, 0, 255)
+        return Image.fromarray(high.astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+    return image.convert("RGB")

@@ -1,0 +1,100 @@
+"""Your own images: a folder (or zip archive) with one sub-folder a class.
+
+PATH/CLASS/image, or PATH/train/CLASS/image and PATH/test/CLASS/image.
+`folder:PATH` with PATH/CLASS/..., of which a share of every class is held out for testing; or with
+PATH/train/CLASS/... and PATH/test/CLASS/... (else PATH/val), used as given. Classes are numbered in
+the order of their names. Held out is an image that draws less than the share; its number comes from
+`folder 1, seed 0/CLASS/PATH IN THE CLASS` (see held_out.py), so adding images moves no other. The
+share is therefore met on average; a class keeps at least one image on either side.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from bison_ocl.data.class_folders import Classes, class_folders, expect_classes
+from bison_ocl.data.deferred import Deferred
+from bison_ocl.data.held_out import below
+from bison_ocl.data.listing import Listing, listing
+from bison_ocl.data.pictures import Pictures, labelled
+from bison_ocl.data.source import Source
+from bison_ocl.errors import UserError
+
+RULE = "folder 1, seed 0"
+SMALLEST, LARGEST = 8, 1024
+
+
+def source(
+    path: Path, image_size: int = 32, tasks: int | None = None, held_out: float = 0.2
+) -> Source:
+    """The images of a folder, all brought to one size."""
+    if not SMALLEST <= image_size <= LARGEST:
+        raise UserError(f"image size {image_size}: choose {SMALLEST} to {LARGEST}")
+    if not 0 < held_out < 1:
+        raise UserError(f"held-out share {held_out}: choose a number between 0 and 1")
+    if path.is_file():
+        rules = {"rule": RULE, "side": image_size, "tasks": tasks, "held out": held_out}
+        read = partial(from_files, path, image_size, tasks, held_out)
+        return Deferred(f"folder:{path}", path, rules, read)
+    return from_files(path, image_size, tasks, held_out)
+
+
+def from_files(path: Path, image_size: int, tasks: int | None, held_out: float) -> Pictures:
+    """The images of a folder or archive."""
+    files = listing(path)
+    given = {"train", "test"} <= files.folders or {"train", "val"} <= files.folders
+    train, test = as_given(files) if given else drawn(files, held_out)
+    if len(train) < 2:
+        raise UserError(f"{path} has {len(train)} class folders: at least 2 are needed")
+    return Pictures(
+        name=f"folder:{path}",
+        files=files,
+        rule="as given 1" if given else f"{RULE}, {held_out}",
+        side=image_size,
+        tasks=task_count(len(train), tasks),
+        class_names=tuple(train),
+        splits={"train": labelled(train), "test": labelled(test)},
+    )
+
+
+def as_given(files: Listing) -> tuple[Classes, Classes]:
+    """The classes of train/, and of test/ or else val/."""
+    part = "test" if "test" in files.folders else "val"
+    train, test = class_folders(files, "train"), class_folders(files, part)
+    expect_classes(files.path(part), test, train)
+    for where, classes in (("train", train), (part, test)):
+        expect_at_least(files.path(where), classes, 1)
+    return train, test
+
+
+def drawn(files: Listing, held_out: float) -> tuple[Classes, Classes]:
+    """Every class cut in two by the rule."""
+    train: Classes = {}
+    test: Classes = {}
+    classes = class_folders(files)
+    expect_at_least(str(files.place), classes, 2)
+    for class_name, names in classes.items():
+        inside = [name.removeprefix(f"{class_name}/") for name in names]
+        chosen = below(RULE, class_name, inside, held_out)
+        train[class_name] = [f"{class_name}/{name}" for name in inside if name not in chosen]
+        test[class_name] = [f"{class_name}/{name}" for name in inside if name in chosen]
+    return train, test
+
+
+def expect_at_least(where: str, classes: Classes, count: int) -> None:
+    """Raise where a class has too few images."""
+    for class_name, names in classes.items():
+        if len(names) < count:
+            raise UserError(
+                f"{where}: class {class_name!r} has {len(names)} images, at least {count} needed"
+            )
+
+
+def task_count(classes: int, wanted: int | None) -> int:
+    """As wanted; else the most tasks up to 5 that divide the classes; else up to 5 unequal ones."""
+    if wanted is None:
+        return next((n for n in (5, 4, 3, 2) if classes % n == 0), min(5, classes))
+    if not 1 <= wanted <= classes:
+        raise UserError(f"{wanted} tasks: choose 1 to {classes}, the number of classes")
+    return wanted

@@ -1,0 +1,154 @@
+"""The files below a folder or in a zip archive, with what tells whether they changed.
+
+Nothing is unpacked: an archive is read member by member. Hidden files and what systems leave behind
+(Thumbs.db, desktop.ini, __MACOSX) are not listed. Links are followed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bison_ocl.errors import UserError
+
+LEFT_BEHIND = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
+DEEPEST = 16
+LARGEST = 256 * 2**20
+"""No image is larger; what is, is refused before it is read."""
+
+Stamp = tuple[int, int]
+"""What changes when a file does: its size, and the time of the last change in ns or, in an archive,
+the checksum. Plain, for there are 100,000 of them."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Names are relative, with `/`, and sorted; folders are listed even where they are empty."""
+
+    place: Path
+    files: dict[str, Stamp]
+    folders: frozenset[str]
+
+    def path(self, name: str) -> str:
+        """The file as a person would look for it."""
+        return f"{self.place}/{name}" if name else str(self.place)
+
+    def size(self, name: str) -> int:
+        """Bytes of a file."""
+        return self.files[name][0]
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        if self.size(name) > LARGEST:
+            raise UserError(f"{self.path(name)} is larger than {LARGEST >> 20} MiB: remove it")
+        return self.content(name)
+
+    def content(self, name: str) -> bytes:
+        """Read from where it lies."""
+        return (self.place / name).read_bytes()
+
+    def text(self, name: str) -> list[str]:
+        """The lines of a text file."""
+        try:
+            return self.read(name).decode("utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            raise UserError(f"{self.path(name)} is not a UTF-8 text file: replace it") from error
+
+
+@dataclass(frozen=True)
+class Archive(Listing):
+    """Files of a zip archive; its one top folder, where it has one, is left out of the names."""
+
+    archive: zipfile.ZipFile
+    top: str
+
+    def content(self, name: str) -> bytes:
+        try:
+            return self.archive.read(self.top + name)
+        # RuntimeError where it is encrypted, or compressed in an unknown way.
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+            raise UserError(f"{self.path(name)} cannot be unpacked ({error})") from error
+
+
+def listing(place: Path, skip: tuple[str, ...] = ()) -> Listing:
+    """What lies in a folder or zip archive, but for these of its entries."""
+    if place.is_file():
+        return listed_archive(place, skip)
+    if not place.is_dir():
+        raise UserError(f"there is no folder {place}: check the path")
+    found = dict(below(place, skip))
+    files = {name: stamp for name in sorted(found) if (stamp := found[name]) is not None}
+    return Listing(place, files, frozenset(found.keys() - files.keys()))
+
+
+def below(place: Path, skip: tuple[str, ...]) -> Iterator[tuple[str, Stamp | None]]:
+    """Every file with its stamp and every folder with None."""
+    waiting = [""]
+    try:
+        while waiting:
+            folder = waiting.pop()
+            if folder.count("/") > DEEPEST:
+                raise UserError(f"{place}/{folder} lies too deep: is it a link to itself?")
+            with os.scandir(f"{place}/{folder}") as entries:
+                for entry in entries:
+                    name = folder + entry.name
+                    if left_behind(entry.name) or name in skip:
+                        continue
+                    if inner := entry.is_dir():
+                        waiting.append(f"{name}/")
+                    yield name, None if inner else stamp_of(entry)
+    except OSError as error:
+        raise UserError(f"cannot read {error.filename}: {error.strerror}") from error
+
+
+def stamp_of(entry: os.DirEntry[str]) -> Stamp:
+    """Size and time of a plain file; a pipe or device would be waited for, for ever."""
+    about = entry.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise UserError(f"{entry.path} is not a plain file: remove it")
+    return about.st_size, about.st_mtime_ns
+
+
+def left_behind(name: str) -> bool:
+    """Hidden, or written by a system and not by a person."""
+    return name.startswith(".") or name.lower() in LEFT_BEHIND
+
+
+def listed_archive(place: Path, skip: tuple[str, ...]) -> Listing:
+    """The members of a zip archive."""
+    try:
+        archive = zipfile.ZipFile(place)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise UserError(f"{place} is not a whole zip archive ({error}): get it again") from error
+    shown = {
+        member.filename: member
+        for member in sorted(archive.infolist(), key=lambda member: member.filename)
+        if not any(left_behind(part) for part in member.filename.split("/"))
+    }
+    top = top_folder(shown)
+    members = {name.removeprefix(top): member for name, member in shown.items()}
+    members = {name: each for name, each in members.items() if name.split("/")[0] not in skip}
+    folders = {parent for name in members for parent in parents(name)}
+    files = {
+        name: (member.file_size, member.CRC)
+        for name, member in members.items()
+        if name and not member.is_dir()
+    }
+    return Archive(place, files, frozenset(folders), archive, top)
+
+
+def top_folder(names: dict[str, zipfile.ZipInfo]) -> str:
+    """The folder, with its `/`, that holds the whole archive; empty where none does."""
+    tops = {name.split("/")[0] for name in names}
+    return f"{tops.pop()}/" if len(tops) == 1 and all("/" in name for name in names) else ""
+
+
+def parents(name: str) -> Iterator[str]:
+    """The folders above a name, or the folder itself where the name ends with `/`."""
+    parts = name.split("/")[:-1]
+    return ("/".join(parts[: depth + 1]) for depth in range(len(parts)))

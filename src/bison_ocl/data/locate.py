@@ -1,0 +1,31 @@
+"""Finds a dataset's folder or archive in the data folder, under any of its usual names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from bison_ocl.errors import UserError
+
+
+def locate(place: Path, names: Collection[str], marks: Collection[str], advice: str) -> Path:
+    """The entry of `place` with one of these names, else `place` itself if it holds a mark.
+
+    Names are compared without case, `-`, `_` and `.zip`; a folder goes before an archive.
+    """
+    try:
+        entries = sorted(place.iterdir(), key=lambda entry: (entry.is_file(), entry.name))
+    except OSError as error:
+        raise UserError(f"cannot read the data folder {place}: {error.strerror}") from error
+    for entry in entries:
+        if simple(entry.name) in names and (entry.is_dir() or entry.suffix.lower() == ".zip"):
+            return entry
+    if simple(place.name) in names or any(entry.name in marks for entry in entries):
+        return place
+    raise UserError(f"{advice} (looked in {place})")
+
+
+def simple(name: str) -> str:
+    """A name without what people write differently."""
+    return re.sub(r"[-_ ]", "", name.lower().removesuffix(".zip"))

@@ -1,0 +1,135 @@
+"""Photographs of 100 classes, 84x84, 500 + 100 images each, in 10 tasks of 10.
+
+Mini-ImageNet: Vinyals et al. 2016, Matching Networks for One Shot Learning.
+In the data folder, or in `mini-imagenet` in it, lie either
+- mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl;
+- images/ with train.csv, val.csv and test.csv (columns filename, label);
+- train/ and test/ or val/, each with the 100 class folders (500 + 100 images: used as given);
+- class folders of 600 images, also spread over train/, val/ and test/ (64 + 16 + 20 of them).
+The folders may also lie in `mini-imagenet.zip`. Class folders are named by WordNet ids. Where the
+source does not say what is for testing, miniimagenet_rule.py does.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from bison_ocl.data.class_folders import Classes, class_folders, expect_classes, expect_images
+from bison_ocl.data.deferred import Deferred
+from bison_ocl.data.listing import Listing, listing
+from bison_ocl.data.locate import locate
+from bison_ocl.data.miniimagenet_pickles import PICKLES, Pickles
+from bison_ocl.data.miniimagenet_rule import RULE, Benchmark, official
+from bison_ocl.data.pictures import Pictures, labelled
+from bison_ocl.data.source import Source
+from bison_ocl.errors import UserError
+
+NAME = "split-miniimagenet"
+PARTS = ("train", "val", "test")
+TABLES = tuple(f"{part}.csv" for part in PARTS)
+ADVICE = (
+    "there is no Mini-ImageNet: put the three mini-imagenet-cache-*.pkl, the class folders, or "
+    "images/ with train.csv, val.csv and test.csv into a folder mini-imagenet in the data folder"
+)
+
+
+def source(place: Path, benchmark: Benchmark | None = None) -> Source:
+    """Whichever form of Mini-ImageNet lies there."""
+    benchmark = benchmark or official()
+    marks = {*PICKLES, *TABLES, "train", *benchmark.classes}
+    root = locate(place, {"miniimagenet", "splitminiimagenet"}, marks, ADVICE)
+    if any((root / name).exists() for name in PICKLES):
+        return Pickles(NAME, root, benchmark)
+    if root.is_file():
+        return Deferred(NAME, root, {"rule": RULE}, lambda: from_files(listing(root), benchmark))
+    return from_files(listing(root), benchmark)
+
+
+def from_files(files: Listing, benchmark: Benchmark) -> Pictures:
+    """The images that tables or folders sort into classes."""
+    if any(name in files.files for name in TABLES):
+        return by_rule(files, from_tables(files), benchmark)
+    parts = {part: class_folders(files, part) for part in PARTS if part in files.folders}
+    if not parts:
+        return by_rule(files, class_folders(files), benchmark)
+    if shared(parts):
+        return as_given(files, parts, benchmark)
+    return by_rule(files, {name: part[name] for part in parts.values() for name in part}, benchmark)
+
+
+def shared(parts: dict[str, Classes]) -> bool:
+    """Whether classes occur in more than one part: then the parts hold images, not classes."""
+    return len(set().union(*parts.values())) < sum(len(part) for part in parts.values())
+
+
+def as_given(files: Listing, parts: dict[str, Classes], benchmark: Benchmark) -> Pictures:
+    """Train on train/, test on test/ or else val/."""
+    if "train" not in parts:
+        raise UserError(f"{files.place} has no folder train: put the training images there")
+    held_out = "test" if "test" in parts else "val"
+    train = checked(files.path("train"), parts["train"], benchmark, benchmark.train)
+    test = checked(files.path(held_out), parts[held_out], benchmark, benchmark.test)
+    return pictures(files, "as given 1", train, test, benchmark)
+
+
+def by_rule(files: Listing, classes: Classes, benchmark: Benchmark) -> Pictures:
+    """Hold out test images by the rule."""
+    classes = checked(str(files.place), classes, benchmark, benchmark.each)
+    train: Classes = {}
+    test: Classes = {}
+    for class_name, names in classes.items():
+        held_out = benchmark.held_out(class_name, [stem(name) for name in names])
+        train[class_name] = [name for name in names if stem(name) not in held_out]
+        test[class_name] = [name for name in names if stem(name) in held_out]
+    return pictures(files, RULE, train, test, benchmark)
+
+
+def checked(where: str, classes: Classes, benchmark: Benchmark, count: int) -> Classes:
+    """The classes in the order of their ids, all there with as many images as belong."""
+    expect_classes(where, classes, benchmark.classes)
+    expect_images(where, classes, count)
+    for class_name, names in classes.items():
+        if len({stem(name) for name in names}) < count:
+            raise UserError(f"{where}: class {class_name} has two images of one name: rename one")
+    return {name: sorted(classes[name], key=stem) for name in sorted(benchmark.classes)}
+
+
+def pictures(
+    files: Listing, rule: str, train: Classes, test: Classes, benchmark: Benchmark
+) -> Pictures:
+    """The source of these files."""
+    names = tuple(benchmark.classes[wnid] for wnid in train)
+    return Pictures(
+        name=NAME,
+        files=files,
+        rule=rule,
+        side=benchmark.side,
+        tasks=benchmark.tasks,
+        class_names=names,
+        splits={"train": labelled(train), "test": labelled(test)},
+    )
+
+
+def stem(name: str) -> str:
+    """A file's name without its folders and its ending."""
+    return name.rpartition("/")[2].rpartition(".")[0]
+
+
+def from_tables(files: Listing) -> Classes:
+    """The classes that the three CSV files give to the files in images/."""
+    classes: Classes = {}
+    for table in TABLES:
+        if table not in files.files:
+            raise UserError(f"{files.path(table)} is missing: all three CSV files are needed")
+        rows = csv.DictReader(files.text(table))
+        if not {"filename", "label"} <= set(rows.fieldnames or ()):
+            raise UserError(f"{files.path(table)} has no columns filename and label: replace it")
+        for row in rows:
+            name, where = f"images/{row['filename']}", f"{files.path(table)} line {rows.line_num}"
+            if not row["filename"] or not row["label"]:
+                raise UserError(f"{where} has no file name or no label: replace the file")
+            if name not in files.files:
+                raise UserError(f"{where} names {files.path(name)}, which is not there")
+            classes.setdefault(row["label"], []).append(name)
+    return classes

@@ -1,0 +1,64 @@
+"""A contact sheet: a few training images of every class beside its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from bison_ocl.data.check import EACH, Findings
+from bison_ocl.data.source import Images
+from bison_ocl.errors import UserError
+
+SIDE, GAP, NAME = 64, 4, 170
+"""Pixels of an image, between images, and for the name of a class."""
+STRIP = NAME + EACH * (SIDE + GAP) + 4 * GAP
+ROWS = 34
+"""Classes in a column."""
+
+
+def draw(findings: Findings) -> Image.Image:
+    """The sheet, class after class, column by column."""
+    names = findings.layout.class_names
+    rows = min(len(names), ROWS)
+    size = -(-len(names) // rows) * STRIP + GAP, rows * (SIDE + GAP) + GAP
+    sheet = Image.new("RGB", size, "white")
+    pen = ImageDraw.Draw(sheet)
+    font = ImageFont.load_default(size=15)
+    for number, name in enumerate(names):
+        column, row = divmod(number, rows)
+        left, top = column * STRIP + 2 * GAP, row * (SIDE + GAP) + GAP
+        beside = (left + NAME - 2 * GAP, top + SIDE // 2)
+        pen.text(beside, fitting(name, font), "black", font, anchor="rm")
+        for place, image in enumerate(findings.train.samples[number]):
+            sheet.paste(enlarged(image), (left + NAME + place * (SIDE + GAP), top))
+    return sheet
+
+
+def enlarged(image: Images) -> Image.Image:
+    """One image [3, H, W] at the size of the sheet; small ones keep their pixels visible."""
+    picture = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0)))
+    grows = max(picture.size) <= SIDE
+    way = Image.Resampling.NEAREST if grows else Image.Resampling.LANCZOS
+    return picture.resize((SIDE, SIDE), way)
+
+
+def fitting(name: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
+    """A name no wider than its place."""
+    shown = name
+    while font.getlength(shown) > NAME - 3 * GAP:
+        shown = shown[:-2] + "…"
+    return shown
+
+
+def save(findings: Findings, folder: Path) -> Path:
+    """Write NAME.png into a folder."""
+    path = folder / f"{findings.name.replace('/', '-').replace(':', '-')}.png"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draw(findings).save(path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(f"cannot write {path}: {why}; choose another --out") from error
+    return path

@@ -1,0 +1,89 @@
+"""What a dataset on disk must say of itself to be cached, checked and opened.
+
+A source finds its files when it is made, and raises UserError where they are missing or broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bison_ocl.errors import UserError
+
+Split = Literal["train", "test"]
+SPLITS: tuple[Split, Split] = ("train", "test")
+Images = NDArray[np.uint8]
+"""[n, 3, H, W]"""
+Labels = NDArray[np.int64]
+"""[n], the dataset's own class ids"""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Sizes and names, known before any image is decoded."""
+
+    shape: tuple[int, int, int]
+    train: int
+    test: int
+    tasks: int
+    class_names: tuple[str, ...]
+
+
+class Source(Protocol):
+    """Files of one dataset, wherever and in whichever official form they lie.
+
+    It may also have `paths`: the files whose checksums `data check` holds against official ones.
+    """
+
+    name: str
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What changes when the files do: names, sizes, times, the version of the reading rules."""
+
+    def layout(self) -> Layout: ...
+
+    def images(self, split: Split) -> Iterator[tuple[Images, Labels]]:
+        """All images of a split, in chunks, in a fixed order."""
+
+
+def chunks(source: Source, layout: Layout, split: Split) -> Iterator[tuple[Images, Labels]]:
+    """The images of a split, held against the layout: sizes, labels, count, no class missing."""
+    counts = np.zeros(len(layout.class_names), dtype=np.int64)
+    for x, y in readable(source, split):
+        if x.shape != (len(y), *layout.shape) or x.dtype != np.uint8:
+            raise UserError(f"{source.name}: {split} images are {x.dtype} {x.shape[1:]}")
+        strange = y[(y < 0) | (y >= len(counts))]
+        if len(strange):
+            raise UserError(
+                f"{source.name}: {split} label {strange[0]} is none of the {len(counts)} classes"
+            )
+        counts += np.bincount(y, minlength=len(counts))
+        yield np.ascontiguousarray(x), y.astype(np.int64, copy=False)
+    if counts.sum() != getattr(layout, split):
+        raise UserError(
+            f"{source.name}: {counts.sum()} {split} images where {getattr(layout, split)} belong"
+        )
+    if not counts.all():
+        name = layout.class_names[int(counts.argmin())]
+        raise UserError(f"{source.name}: class {name!r} has no {split} image")
+
+
+def readable(source: Source, split: Split) -> Iterator[tuple[Images, Labels]]:
+    """The images of a split; a file that cannot be read is named in one line."""
+    with reading(source):
+        yield from source.images(split)
+
+
+@contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Say in one line which file cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(f"cannot read {error.filename or source.name}: {why}") from error

@@ -1,0 +1,15 @@
+"""Disjoint tasks of equally many classes, in a class order shuffled by seed; the default.
+
+Wen, Heinis & Choi 2026 (BISON), §5.1.
+"""
+
+from __future__ import annotations
+
+from bison_ocl.data.dataset import Dataset
+from bison_ocl.stream.tasks import Stream, disjoint, equal_groups, shuffled_classes
+
+
+def class_incremental(dataset: Dataset, seed: int) -> Stream:
+    """As many tasks as the dataset is cut into."""
+    groups = equal_groups(shuffled_classes(dataset, seed), dataset.tasks)
+    return disjoint(dataset, seed, groups)

@@ -1,0 +1,167 @@
+"""One image file, in every mode, whole or broken."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bison_ocl.data import decode as module
+from bison_ocl.data.decode import decode
+from bison_ocl.errors import UserError
+
+RED = (255, 0, 0)
+
+
+def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    file = BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def photograph() -> Image.Image:
+    noise = np.random.default_rng(0).integers(0, 256, (24, 24, 3), dtype=np.uint8)
+    return Image.fromarray(noise).resize((64, 64), Image.Resampling.BICUBIC)
+
+
+def first_pixel(content: bytes) -> tuple[int, ...]:
+    return tuple(decode(content, 8)[:, 0, 0].tolist())
+
+
+def test_an_image_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    photograph().save(tmp_path / "a.png")
+    got = decode(tmp_path / "a.png", 64)
+    assert (got.dtype, got.shape, got.flags.c_contiguous) == (np.uint8, (3, 64, 64), True)
+    assert (got.transpose(1, 2, 0) == np.asarray(photograph())).all()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM"])
+def test_every_usual_format_is_read(kind: str) -> None:
+    assert (
+        np.abs(np.subtract(first_pixel(encoded(Image.new("RGB", (8, 8), RED), kind)), RED)).max()
+        < 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("image", "kind", "colour"),
+    [
+        (Image.new("L", (8, 8), 90), "PNG", (90, 90, 90)),
+        (Image.new("1", (8, 8), 1), "PNG", (255, 255, 255)),
+        (Image.new("RGB", (8, 8), RED).quantize(4), "PNG", RED),
+        (Image.new("RGBA", (8, 8), (*RED, 255)), "PNG", RED),
+        (Image.new("RGBA", (8, 8), (*RED, 0)), "PNG", (255, 255, 255)),
+        (Image.new("RGBA", (8, 8), (0, 0, 0, 51)), "PNG", (204, 204, 204)),
+        (Image.new("LA", (8, 8), (10, 0)), "PNG", (255, 255, 255)),
+        (Image.new("CMYK", (8, 8), (0, 255, 255, 0)), "TIFF", RED),
+        (Image.new("YCbCr", (8, 8), (90, 128, 128)), "TIFF", (90, 90, 90)),
+        (Image.fromarray(np.full((8, 8), 90 * 257, np.uint16)), "PNG", (90, 90, 90)),
+        (Image.fromarray(np.full((8, 8), 65535, np.uint16)), "TIFF", (255, 255, 255)),
+        (Image.fromarray(np.full((8, 8), 90 * 257, np.uint16)), "PPM", (90, 90, 90)),
+    ],
+    ids=lambda value: value.mode if isinstance(value, Image.Image) else None,
+)
+def test_every_mode_becomes_colour(
+    image: Image.Image, kind: str, colour: tuple[int, int, int]
+) -> None:
+    assert first_pixel(encoded(image, kind)) == colour
+
+
+def test_cmyk_photographs_are_not_inverted() -> None:
+    cmyk = encoded(Image.new("CMYK", (8, 8), (0, 255, 255, 0)), "JPEG", quality=95)
+    assert np.abs(np.subtract(first_pixel(cmyk), RED)).max() < 4
+
+
+def test_transparency_of_palettes_and_colour_keys_lies_on_white() -> None:
+    palette = Image.new("RGB", (8, 8), RED).quantize(4)
+    assert first_pixel(encoded(palette, transparency=palette.getpixel((0, 0)))) == (255, 255, 255)
+    keyed = encoded(Image.new("RGB", (8, 8), RED), transparency=RED)
+    assert first_pixel(keyed) == (255, 255, 255)
+
+
+def test_sixteen_bit_colour_is_scaled_like_sixteen_bit_grey() -> None:
+    def chunk(name: bytes, content: bytes) -> bytes:
+        ended = name + content
+        return struct.pack(">I", len(content)) + ended + struct.pack(">I", zlib.crc32(ended))
+
+    rows = (b"\0" + struct.pack(">3H", 90 * 257, 65535, 0) * 8) * 8
+    header = struct.pack(">2I5B", 8, 8, 16, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    assert first_pixel(b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)) == (
+        90,
+        255,
+        0,
+    )
+
+
+def test_exif_orientation_is_applied() -> None:
+    image = Image.new("RGB", (16, 16))
+    image.paste(RED, (0, 0, 16, 8))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = decode(encoded(image, exif=exif.tobytes()), 16)
+    assert turned[0, :, 12].min() == 255
+    assert turned[0, :, 4].max() == 0
+
+
+def test_other_sizes_are_squeezed_with_antialiasing() -> None:
+    stripes = np.zeros((64, 32, 3), np.uint8)
+    stripes[::2] = 255
+    got = decode(encoded(Image.fromarray(stripes)), 8)
+    assert got.shape == (3, 8, 8)
+    assert np.abs(got[:, 1:-1].astype(int) - 127).max() < 8
+    assert decode(encoded(Image.new("RGB", (3, 5), RED)), 8)[0].min() == 255
+
+
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "void.jpg").touch()
+    with pytest.raises(UserError, match=r"void\.jpg is empty \(0 bytes\)"):
+        decode(tmp_path / "void.jpg", 8)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP", "GIF", "BMP"])
+@pytest.mark.parametrize("left", [0.02, 0.3, 0.7])
+def test_a_cut_off_file_is_named(kind: str, left: float) -> None:
+    content = encoded(photograph(), kind)
+    with pytest.raises(UserError, match=r"^cats/7\.jpg cannot be decoded .*: replace or remove it"):
+        decode(content[: int(len(content) * left)], 8, "cats/7.jpg")
+
+
+def test_a_damaged_png_is_named() -> None:
+    content = bytearray(encoded(photograph()))
+    content[len(content) // 2] ^= 0xFF
+    with pytest.raises(UserError, match=r"a\.png cannot be decoded"):
+        decode(bytes(content), 8, "a.png")
+
+
+@pytest.mark.parametrize(
+    "content", [b"hello", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"]
+)
+def test_what_is_no_picture_is_refused(content: bytes) -> None:
+    with pytest.raises(UserError, match=r"a\.jpg cannot be decoded \(not an image\)"):
+        decode(content, 8, "a.jpg")
+
+
+def test_decompression_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = encoded(Image.new("1", (100, 100)))
+    for limit in (9_999, 4_000):
+        monkeypatch.setattr(module, "MOST_PIXELS", 9_999)
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
+        with pytest.raises(UserError, match=r"a\.png is refused: more than 9,999 pixels"):
+            decode(content, 8, "a.png")
+
+
+def test_floating_point_pixels_are_refused() -> None:
+    content = encoded(Image.fromarray(np.zeros((8, 8), np.float32)), "TIFF")
+    with pytest.raises(UserError, match=r"a\.tif is refused: floating-point"):
+        decode(content, 8, "a.tif")
+
+
+def test_broken_exif_does_not_spoil_a_good_image() -> None:
+    content = encoded(Image.new("RGB", (8, 8), RED), "JPEG", exif=b"Exif\0\0II*\0\xff\xff")
+    assert first_pixel(content)[0] > 250

@@ -1,0 +1,201 @@
+"""Downloads from a server of our own that breaks off, ignores ranges or sends something else."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bison_ocl import cli
+from bison_ocl.data import official
+from bison_ocl.data.fetch import fetch
+from bison_ocl.data.official import Archive
+from bison_ocl.errors import UserError
+
+CONTENT = bytes(range(256)) * 6000
+MD5 = hashlib.md5(CONTENT).hexdigest()
+
+
+class Server:
+    """Serves one file; says which ranges it was asked for."""
+
+    def __init__(self, content: bytes, breaks: list[int], ranges: bool, status: int) -> None:
+        self.content, self.breaks, self.ranges, self.status = content, breaks, ranges, status
+        self.asked: list[str | None] = []
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        asked = handler.headers.get("Range")
+        self.asked.append(asked)
+        start = int(asked[6:-1]) if asked and self.ranges else 0
+        if start >= len(self.content):
+            handler.send_error(416)
+            return
+        if self.status != 200:
+            handler.send_error(self.status)
+            return
+        rest = self.content[start:]
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Length", str(len(rest)))
+        handler.end_headers()
+        handler.wfile.write(rest[: self.breaks.pop(0)] if self.breaks else rest)
+
+
+Serve = Callable[..., tuple[Server, Archive]]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with running() as start:
+        yield start
+
+
+@contextmanager
+def running() -> Iterator[Serve]:
+    started: list[ThreadingHTTPServer] = []
+
+    def start(
+        content: bytes = CONTENT,
+        breaks: tuple[int, ...] = (),
+        ranges: bool = True,
+        status: int = 200,
+    ) -> tuple[Server, Archive]:
+        server = Server(content, list(breaks), ranges, status)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.answer(self)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        started.append(http)
+        threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
+        return server, Archive(f"http://127.0.0.1:{http.server_port}/some.tar.gz", MD5)
+
+    yield start
+    for http in started:
+        http.shutdown()
+        http.server_close()
+
+
+def silent(_here: int, _whole: int) -> None:
+    pass
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
+
+
+def test_a_file_is_downloaded_once_and_progress_is_told(serve: Serve, tmp_path: Path) -> None:
+    server, archive = serve()
+    told: list[tuple[int, int]] = []
+    folder = tmp_path / "new" / "folder"
+    path = fetch(archive, folder, lambda here, whole: told.append((here, whole)))
+    assert path.read_bytes() == CONTENT
+    assert told[-1] == (len(CONTENT), len(CONTENT))
+    assert [here for here, _ in told] == sorted(here for here, _ in told)
+    assert fetch(archive, folder, silent) == path
+    assert server.asked == [None]
+    assert names(folder) == ["some.tar.gz"]
+
+
+def test_a_broken_connection_is_taken_up_where_it_broke(serve: Serve, tmp_path: Path) -> None:
+    server, archive = serve(breaks=(600_000, 300_000))
+    assert fetch(archive, tmp_path, silent).read_bytes() == CONTENT
+    assert server.asked[0] is None
+    assert len(server.asked) == 3
+    starts = [int(asked[6:-1]) for asked in server.asked[1:] if asked]
+    assert 0 < starts[0] <= 600_000
+    assert starts[0] < starts[1] <= 900_000
+
+
+def test_a_later_call_goes_on(serve: Serve, tmp_path: Path) -> None:
+    _, broken = serve(breaks=(600_000, 0))
+    with pytest.raises(UserError, match="broke: the same command takes it up again"):
+        fetch(broken, tmp_path, silent)
+    assert names(tmp_path) == [".some.tar.gz.part"]
+    server, archive = serve()
+    assert fetch(archive, tmp_path, silent).read_bytes() == CONTENT
+    assert server.asked[0] is not None
+
+
+def test_a_server_without_ranges_is_read_from_the_start(serve: Serve, tmp_path: Path) -> None:
+    server, archive = serve(breaks=(600_000,), ranges=False)
+    assert fetch(archive, tmp_path, silent).read_bytes() == CONTENT
+    assert server.asked[1] is not None
+
+
+def test_a_beginning_that_is_too_long_is_thrown_away(serve: Serve, tmp_path: Path) -> None:
+    _, archive = serve()
+    (tmp_path / ".some.tar.gz.part").write_bytes(CONTENT + b"more")
+    assert fetch(archive, tmp_path, silent).read_bytes() == CONTENT
+
+
+def test_another_file_is_not_kept(serve: Serve, tmp_path: Path) -> None:
+    _, archive = serve(content=b"<html>not here</html>")
+    with pytest.raises(UserError, match="did not send the official file") as caught:
+        fetch(archive, tmp_path, silent)
+    assert "\n" not in str(caught.value)
+    assert names(tmp_path) == []
+
+
+def test_a_wrong_beginning_does_not_stay(serve: Serve, tmp_path: Path) -> None:
+    _, archive = serve()
+    (tmp_path / ".some.tar.gz.part").write_bytes(b"of another file")
+    with pytest.raises(UserError, match="did not send the official file"):
+        fetch(archive, tmp_path, silent)
+    assert fetch(archive, tmp_path, silent).read_bytes() == CONTENT
+
+
+def test_a_damaged_archive_is_replaced_only_by_a_good_one(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "some.tar.gz").write_bytes(b"damaged")
+    _, missing = serve(status=404)
+    with pytest.raises(UserError, match="answers 404"):
+        fetch(missing, tmp_path, silent)
+    assert (tmp_path / "some.tar.gz").read_bytes() == b"damaged"
+    _, archive = serve()
+    assert fetch(archive, tmp_path, silent).read_bytes() == CONTENT
+
+
+def test_without_a_network_one_line_says_what_to_put_where(tmp_path: Path) -> None:
+    with running() as start:
+        _, archive = start()
+    with pytest.raises(
+        UserError, match=r"^cannot reach http://.*some.tar.gz: download it"
+    ) as caught:
+        fetch(archive, tmp_path, silent)
+    assert str(tmp_path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_made_is_named(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    _, archive = serve()
+    with pytest.raises(UserError, match=r"cannot write to .*file"):
+        fetch(archive, tmp_path / "file" / "folder", silent)
+
+
+def test_the_command_fetches_and_tells_the_next_step(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, archive = serve()
+    monkeypatch.setitem(official.ARCHIVES, "split-cifar10", archive)
+    asked = ["data", "fetch", "split-cifar10", "--data-dir", str(tmp_path)]
+    result = CliRunner().invoke(cli.app, asked, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert f"{tmp_path / 'some.tar.gz'} is whole" in result.output
+    assert "2 of 2 MB" in result.output
+
+
+def test_a_dataset_without_official_archive_says_what_to_put_where(tmp_path: Path) -> None:
+    asked = ["data", "fetch", "split-miniimagenet", "--data-dir", str(tmp_path)]
+    with pytest.raises(UserError, match=r"Mini-ImageNet: put .*") as caught:
+        CliRunner().invoke(cli.app, asked, catch_exceptions=False)
+    assert str(tmp_path) in str(caught.value)

@@ -1,0 +1,240 @@
+"""A person's own class folders, tidy and untidy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bison_ocl import data as datasets
+from bison_ocl.data import folder, listing, pictures
+from bison_ocl.data.held_out import below, draw
+from bison_ocl.errors import UserError
+from tests.data.image_files import (
+    both_splits,
+    colour_of,
+    everything,
+    later,
+    numbers,
+    save,
+    zipped,
+)
+
+
+def made(root: Path, classes: int = 4, each: int = 10) -> Path:
+    """The number of an image is 100 * class + its place."""
+    for label in range(classes):
+        for image in range(each):
+            save(root / f"class {label}" / f"{image}.png", colour_of(100 * label + image), side=12)
+    return root
+
+
+def test_every_image_is_used_once_and_a_share_is_held_out(tmp_path: Path) -> None:
+    source = folder.source(made(tmp_path), image_size=8)
+    layout = source.layout()
+    assert layout.class_names == ("class 0", "class 1", "class 2", "class 3")
+    assert (layout.shape, layout.train + layout.test, layout.tasks) == ((3, 8, 8), 40, 4)
+    assert 4 <= layout.test <= 14
+    every = [*numbers(source, "train"), *numbers(source, "test")]
+    assert sorted(every) == [100 * label + image for label in range(4) for image in range(10)]
+    for split in ("train", "test"):
+        assert (everything(source, split)[1] == numbers(source, split) // 100).all()
+
+
+def test_images_added_later_move_no_other(tmp_path: Path) -> None:
+    made(tmp_path, each=20)
+    before = {*numbers(folder.source(tmp_path), "test").tolist()}
+    made(tmp_path, each=40)
+    after = {*numbers(folder.source(tmp_path), "test").tolist()}
+    assert {number for number in after if number % 100 < 20} == before
+
+
+def test_the_draws_are_even_and_stay_as_they_are() -> None:
+    draws = [draw(folder.RULE, "cat", f"{image}.png") for image in range(2000)]
+    assert abs(np.mean(draws) - 0.5) < 0.03
+    assert abs(np.mean(np.array(draws) < 0.2) - 0.2) < 0.03
+    assert draws[0] == pytest.approx(0.3423904480529399)
+
+
+@pytest.mark.parametrize("share", [1e-9, 1 - 1e-9])
+def test_both_sides_keep_an_image(share: float) -> None:
+    images = ["a", "b", "c"]
+    assert len(below(folder.RULE, "cat", images, share)) == (1 if share < 0.5 else 2)
+
+
+@pytest.mark.parametrize("part", ["test", "val"])
+def test_a_given_split_is_used_as_given(tmp_path: Path, part: str) -> None:
+    made(tmp_path / "train", each=3)
+    made(tmp_path / part, each=2)
+    (tmp_path / "notes").mkdir()
+    layout = folder.source(tmp_path).layout()
+    assert (layout.train, layout.test, len(layout.class_names)) == (12, 8, 4)
+
+
+def test_images_may_lie_deeper_and_untidy(tmp_path: Path) -> None:
+    made(tmp_path)
+    save(tmp_path / "class 0" / "2019" / "Été.PNG")
+    (tmp_path / "class 0" / "labels.txt").write_text("x")
+    (tmp_path / "class 0" / ".hidden.doc").write_text("x")
+    (tmp_path / "readme.pdf").write_text("x")
+    (tmp_path / ".cache").mkdir()
+    layout = folder.source(tmp_path).layout()
+    assert (layout.train + layout.test, len(layout.class_names)) == (41, 4)
+
+
+def test_a_zip_archive_and_links(tmp_path: Path) -> None:
+    made(tmp_path / "made")
+    zipped(tmp_path / "made", tmp_path / "pets.zip", "")
+    (tmp_path / "links").mkdir()
+    for label in range(4):
+        (tmp_path / "links" / f"class {label}").symlink_to(tmp_path / "made" / f"class {label}")
+    wanted = numbers(folder.source(tmp_path / "made"), "test").tolist()
+    for name in ("pets.zip", "links"):
+        assert numbers(folder.source(tmp_path / name), "test").tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("classes", "wanted", "tasks"),
+    [
+        (10, None, 5),
+        (8, None, 4),
+        (6, None, 3),
+        (7, None, 5),
+        (3, None, 3),
+        (2, None, 2),
+        (7, 7, 7),
+    ],
+)
+def test_tasks(classes: int, wanted: int | None, tasks: int) -> None:
+    assert folder.task_count(classes, wanted) == tasks
+
+
+def test_options_and_files_are_in_the_fingerprint(tmp_path: Path) -> None:
+    made(tmp_path)
+    prints = [
+        folder.source(tmp_path, **options).fingerprint()
+        for options in ({}, {"image_size": 16}, {"tasks": 2}, {"held_out": 0.3}, {})
+    ]
+    assert prints[0] == prints[-1]
+    assert len({repr(each) for each in prints}) == 4
+    later(tmp_path / "class 0" / "0.png")
+    assert folder.source(tmp_path).fingerprint() != prints[0]
+
+
+def test_chunks_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path, classes=2, each=30)
+    source = folder.source(tmp_path, image_size=8, held_out=0.1)
+    monkeypatch.setattr(pictures, "CHUNK", 16)
+    whole = numbers(source, "train").tolist()
+    assert whole == sorted(whole, key=lambda n: (n // 100, f"{n % 100}.png"))
+    assert [len(y) for _, y in source.images("train")][:3] == [16, 16, 16]
+
+
+def test_it_is_loaded_by_name(tmp_path: Path) -> None:
+    made(tmp_path / "pets")
+    dataset = datasets.load(f"folder:{tmp_path}/pets", tmp_path / "data", image_size=8, tasks=2)
+    assert (dataset.shape, dataset.tasks, dataset.classes) == ((3, 8, 8), 2, 4)
+    assert dataset.test_sha256
+
+
+def empty_class(root: Path) -> None:
+    (root / "class 9").mkdir()
+
+
+def one_class(root: Path) -> None:
+    for label in range(1, 4):
+        (root / f"class {label}").rename(root.parent / f"away {label}")
+
+
+def loop(root: Path) -> None:
+    (root / "class 0" / "again").symlink_to(root)
+
+
+def pipe(root: Path) -> None:
+    os.mkfifo(root / "class 0" / "pipe.png")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (empty_class, r"class 'class 9' has 0 images, at least 2 needed"),
+        (lambda root: save(root / "class 9" / "a.png"), r"'class 9' has 1 images, at least 2"),
+        (one_class, r"has 1 class folders: at least 2 are needed"),
+        (lambda root: (root / "class 0/a.jpg").touch(), r"class 0/a\.jpg is empty \(0 bytes\)"),
+        (lambda root: (root / "class 0/a.jpg").write_text("x"), r"class 0/a\.jpg cannot be decod"),
+        (lambda root: (root / "class 0/a.mp4").write_text("x"), r"class 0/a\.mp4 is no image"),
+        (lambda root: save(root / "a.png"), r"/a\.png lies beside the class folders"),
+        (lambda root: (root / "class 0/a.png").symlink_to("no"), r"cannot read .*a\.png: No such"),
+        (loop, r"is it a link to itself"),
+        (pipe, r"pipe\.png is not a plain file"),
+    ],
+)
+def test_spoiled_folders_are_refused_in_one_line(
+    tmp_path: Path, spoil: Callable[[Path], object], message: str
+) -> None:
+    spoil(made(tmp_path / "pets"))
+    with pytest.raises(UserError, match=message) as caught:
+        both_splits(folder.source, tmp_path / "pets")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "message"),
+    [
+        (3, 2, r"/test: class class 2 is missing"),
+        (2, 3, r"/test: class class 2 is none of the 2 expected"),
+    ],
+)
+def test_given_splits_must_have_the_same_classes(
+    tmp_path: Path, train: int, test: int, message: str
+) -> None:
+    made(tmp_path / "train", train, 2)
+    made(tmp_path / "test", test, 2)
+    with pytest.raises(UserError, match=message):
+        folder.source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"image_size": 2}, r"image size 2: choose 8 to 1024"),
+        ({"held_out": 0.0}, r"held-out share 0\.0: choose a number between 0 and 1"),
+        ({"held_out": float("nan")}, r"held-out share nan"),
+        ({"tasks": 5}, r"5 tasks: choose 1 to 4"),
+        ({"tasks": 0}, r"0 tasks: choose 1 to 4"),
+    ],
+)
+def test_senseless_options_are_refused(
+    tmp_path: Path, options: dict[str, float], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        folder.source(made(tmp_path), **options)
+
+
+def test_empty_missing_and_unreadable_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match=r"has 0 class folders"):
+        folder.source(tmp_path)
+    with pytest.raises(UserError, match=r"there is no folder .*/nowhere: check the path"):
+        folder.source(tmp_path / "nowhere")
+    (tmp_path / "a.zip").write_text("x")
+    with pytest.raises(UserError, match=r"a\.zip is not a whole zip archive"):
+        folder.source(tmp_path / "a.zip").layout()
+
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(listing.os, "scandir", refuse)
+    with pytest.raises(UserError, match=r"cannot read .*: Permission denied"):
+        folder.source(tmp_path)
+
+
+def test_huge_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path)
+    monkeypatch.setattr(listing, "LARGEST", 10)
+    with pytest.raises(UserError, match=r"\.png is larger than"):
+        everything(folder.source(tmp_path), "train")

@@ -1,0 +1,147 @@
+"""Runs on streams: the stream is part of a run's identity; anytime accuracy where tasks overlap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from bison_ocl.batch import Batch
+from bison_ocl.data.dataset import Dataset
+from bison_ocl.evaluate.anytime import area_under_curve
+from bison_ocl.experiments.intransigence import with_intransigence
+from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.train import Run, Saving
+from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.report.tables import rows
+from bison_ocl.stream.streams import STREAMS, stream_of
+from tests.tiny import images
+
+BLURRY = "blurry:disjoint=50,spill=25"
+
+
+class Stop(Exception):
+    pass
+
+
+class Watcher:
+    def __init__(self, stop: int | None = None) -> None:
+        self.stop = stop
+
+    def stepped(self, task: int, step: int) -> None:
+        if step == self.stop:
+            raise Stop
+
+    def tested(self, task: int, accuracy: float) -> None:
+        pass
+
+
+def dataset() -> Dataset:
+    """Ten classes, so that order:confusion fits, of 8 + 3 images."""
+    train, test = (torch.arange(10).repeat_interleave(n) for n in (8, 3))
+    names = tuple("abcdefghij")
+    return Dataset("tiny", Batch(images(train), train), Batch(images(test, 1), test), 10, 5, names)
+
+
+def fresh(text: str, name: str = "er", seed: int = 1) -> Run:
+    method = configured(name, None, {"filters": 2, "stream_batch": 5})
+    memory = 20 if method.replays else 0
+    spec = Spec(name, "tiny", memory, seed, settings_of(method), text)
+    return Run(spec, method, stream_of(text, dataset(), seed))
+
+
+def result(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key != "timing"}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_stream_can_be_run(name: str) -> None:
+    run = fresh("order:confusion" if name == "order" else name, "finetune")
+    record = run.train(Watcher())
+    tasks = {"one-class": 10, "iid": 1}.get(name, 5)
+    assert [len(row) for row in record["accuracy"]] == [tasks] * tasks
+    assert record["stream"] == run.spec.stream
+    assert ("anytime" in record) == ("A_AUC" in record["metrics"]) == (name == "blurry")
+
+
+def test_anytime_accuracy_is_measured_at_equal_distances() -> None:
+    run = fresh(BLURRY)
+    record = run.train(Watcher())
+    steps, accuracy = record["anytime"]["steps"], record["anytime"]["accuracy"]
+    every = run.anytime_every
+    assert steps == [*range(every, run.steps, every), run.steps]
+    assert len(steps) <= 10 * run.stream.tasks
+    assert record["metrics"]["A_AUC"] == area_under_curve(steps, accuracy)
+    right = sum(row[i] for i, row in enumerate(record["confusion"][-1]))
+    assert accuracy[-1] == right / 30, "the last one is the accuracy at the end"
+
+
+def test_tests_on_the_way_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    tested = fresh(BLURRY).train(Watcher())
+    monkeypatch.setattr("bison_ocl.experiments.train.ANYTIME_POINTS", 1)
+    seldom = fresh(BLURRY).train(Watcher())
+    assert len(seldom["anytime"]["steps"]) < len(tested["anytime"]["steps"])
+    assert seldom["confusion"] == tested["confusion"]
+
+
+def test_anytime_accuracy_survives_a_resume(tmp_path: Path) -> None:
+    whole = fresh(BLURRY)
+    wanted = whole.train(Watcher())
+    saving = Saving(tmp_path / "run.safetensors", every=1e-9)
+    for stop in (3, 8, whole.steps):
+        part = fresh(BLURRY)
+        if saving.path.exists():
+            part.resume(saving.path)
+        with pytest.raises(Stop):
+            part.train(Watcher(stop), saving)
+    last = fresh(BLURRY)
+    last.resume(saving.path)
+    assert result(last.train(Watcher())) == result(wanted)
+
+
+def test_the_stream_does_not_depend_on_the_method() -> None:
+    er, finetune = fresh(BLURRY, "er"), fresh(BLURRY, "finetune")
+    assert er.stream.order == finetune.stream.order
+    assert all(map(torch.equal, er.stream.images, finetune.stream.images))
+
+
+def test_the_stream_is_part_of_a_runs_identity() -> None:
+    plain, other = (Spec("er", "d", 10, 0, {}, text) for text in ("class-incremental", "iid"))
+    assert plain == Spec("er", "d", 10, 0, {})
+    assert plain.name != other.name
+    assert not other.is_of(plain.__dict__)
+    before = {key: value for key, value in plain.__dict__.items() if key != "stream"}
+    assert plain.is_of(before), "a record from before there were streams"
+    assert not other.is_of(before)
+
+
+def record(method: str, stream: str | None, accuracy: float = 0.5) -> dict[str, Any]:
+    made = {
+        "method": method,
+        "data": "d",
+        "memory": 10,
+        "seed": 0,
+        "settings": {},
+        "class_order": [0, 1],
+        "accuracy": [[accuracy, 0], [accuracy, accuracy]],
+        "metrics": {"AA": accuracy, "AF": 0.0, "AF_table": 0.0, "AI": None},
+    }
+    return made if stream is None else {**made, "stream": stream}
+
+
+def test_intransigence_is_paired_by_stream() -> None:
+    found = with_intransigence([record("er", "natural"), record("finetune", "order:0/1")])
+    assert found[0]["metrics"]["AI"] is None
+    found = with_intransigence([record("er", "class-incremental"), record("finetune", None, 0.75)])
+    assert found[0]["metrics"]["AI"] == 0.25
+
+
+def test_tables_never_mix_streams() -> None:
+    found = rows([record("er", None), record("er", "class-incremental"), record("er", "iid")])
+    assert [(line.stream, line.AA.n) for line in found] == [("class-incremental", 2), ("iid", 1)]
+
+
+def test_a_folders_run_has_one_file_name() -> None:
+    assert "/" not in Spec("er", "folder:/home/me/my pictures", 10, 0, {}).name
