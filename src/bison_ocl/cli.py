@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,11 @@ DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder of the datasets; else $BISON_OCL_DATA, else ~/.cache/bison-ocl."),
 ]
+
+
+ImageSize = Annotated[int | None, typer.Option(help="folder:PATH: side of the images.")]
+Tasks = Annotated[int | None, typer.Option(help="folder:PATH: tasks to cut it into.")]
+HeldOut = Annotated[float | None, typer.Option(help="folder:PATH: share kept for testing.")]
 
 
 def main() -> None:
@@ -103,7 +108,14 @@ def run(
     save_model: Annotated[
         bool, typer.Option("--save-model", help="Keep each trained model, for Learner.load.")
     ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="Score the same networks by another rule too: ncm."),
+    ] = None,
     data_dir: DataDir = None,
+    image_size: ImageSize = None,
+    tasks: Tasks = None,
+    held_out: HeldOut = None,
 ) -> None:
     """Train one method on one dataset, seed by seed, and print the table."""
     from bison_ocl.experiments.spec import parse_seeds
@@ -112,9 +124,10 @@ def run(
     if memory < 0 or not checkpoint_every > 0:
         raise UserError("--memory must not be negative, --checkpoint-every must be above 0")
     from bison_ocl.experiments.progress import say, watching
+    from bison_ocl.experiments.records import read
     from bison_ocl.experiments.runner import Job, run
     from bison_ocl.methods.settings import parse
-    from bison_ocl.report.tables import show
+    from bison_ocl.report.tables import rows, show
     from bison_ocl.stream.streams import DEFAULT
 
     job = Job(
@@ -130,10 +143,12 @@ def run(
         save_model=save_model,
         stream=stream,
         data_dir=data_dir,
+        data_options=folder_options(image_size, tasks, held_out),
+        also=tuple(dict.fromkeys(also or ())),
     )
-    records = run(job, watching, say)
-    show(records)
-    if all(record["metrics"]["AI"] is None for record in records):
+    lines = rows(run(job, watching, say), beside=read(job.results))
+    show(lines)
+    if any(line.AI is None for line in lines):
         same = f"--data {data}" + (f" --stream {stream}" if job.stream != DEFAULT else "")
         say(
             f"AI needs FINE-TUNE on the same seeds: "
@@ -168,6 +183,9 @@ def check(
     name: Annotated[str, typer.Argument(help="A dataset; see `bison-ocl datasets`.")],
     data_dir: DataDir = None,
     out: Annotated[Path, typer.Option(help="Folder for the contact sheet.")] = Path(),
+    image_size: ImageSize = None,
+    tasks: Tasks = None,
+    held_out: HeldOut = None,
 ) -> None:
     """Read the files of a dataset: counts, checksums, duplicates and a contact sheet."""
     from bison_ocl.data import source_of
@@ -176,7 +194,7 @@ def check(
     from bison_ocl.data.places import cache_folder
     from bison_ocl.data.sheet import save
 
-    source = source_of(name, data_dir)
+    source = source_of(name, data_dir, **folder_options(image_size, tasks, held_out))
     findings = check(source)
     print("\n".join(describe(findings)))
     print(f"contact sheet: {save(findings, out)}")
@@ -196,10 +214,10 @@ def demo(
     from bison_ocl.report.figures import curves, interplay
     from bison_ocl.report.tables import rows, show
 
-    records = train_all(out, asked)
-    show(records)
-    curves(rows(records), out / "curve.png")
-    interplay(rows(records), out / "interplay.png")
+    lines = rows(train_all(out, asked))
+    show(lines)
+    curves(lines, out / "curve.png")
+    interplay(lines, out / "interplay.png")
     print(f"figures: {out / 'curve.png'}, {out / 'interplay.png'}")
 
 
@@ -212,3 +230,11 @@ def chosen_device(name: str) -> str:
     if name == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: torch finds no GPU here; use --device cpu")
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def folder_options(
+    image_size: int | None, tasks: int | None, held_out: float | None
+) -> dict[str, Any]:
+    """How to cut a folder of images, as far as the user says."""
+    said = {"image_size": image_size, "tasks": tasks, "held_out": held_out}
+    return {name: value for name, value in said.items() if value is not None}

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bison_ocl.batch import Batch, one_hot, to_float
 from bison_ocl.memory.memory import Write
+from bison_ocl.memory.ncm import Means, class_means, nearest_mean
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
@@ -79,22 +80,43 @@ class Engine:
 
     @torch.no_grad()
     def scores(self, me: State, summary: Any, x: Tensor) -> Tensor:
-        """Scores of images, chunk by chunk. x: [n, C, H, W] or, stacked, [S, n, C, H, W]"""
+        """Scores by the method's own rule. x: [n, C, H, W] or, stacked, [S, n, C, H, W]"""
         dtype = me.net.dtype
 
         def predict(me: State, summary: Any, x: Tensor) -> Tensor:
             return self.method.predict(me, summary, to_float(x, dtype))
 
+        return self._by_chunks(predict, me, summary, x)
+
+    @torch.no_grad()
+    def ncm_scores(self, me: State, summary: Any, x: Tensor) -> Tensor:
+        """Scores of the same trained network by nearest class mean, whatever its own rule is."""
+        dtype, network = me.net.dtype, self.method.network
+
+        def means(me: State, summary: Any) -> Means:
+            return class_means(network(me, summary), me.memory, me.classes, normalise=True)
+
+        def predict(me: State, both: Any, x: Tensor) -> Tensor:
+            z = network(me, both[0]).features(to_float(x, dtype), "eval")
+            return nearest_mean(z, both[1], normalise=True)
+
+        both = (summary, self.each(means)(me, summary))
+        return self._by_chunks(predict, me, both, x)
+
+    def _by_chunks(self, f: Callable[..., Tensor], me: State, summary: Any, x: Tensor) -> Tensor:
         chunks = torch.split(x, CHUNK, dim=-4)
-        return torch.cat([self.each(predict)(me, summary, chunk) for chunk in chunks], dim=-2)
+        return torch.cat([self.each(f)(me, summary, chunk) for chunk in chunks], dim=-2)
 
     def confusion(self, me: State, test: Batch) -> Tensor:
         """Counts [C, C] of test images by label (row) and prediction (column), in run ids."""
-        predicted = self.scores(me, self.summarise(me), test.x).argmax(-1)
+        return self.count(me, test, self.scores(me, self.summarise(me), test.x))
+
+    def count(self, me: State, test: Batch, scores: Tensor) -> Tensor:
+        """The confusion matrix of scores on labelled images."""
 
         def count(labels: Tensor, predicted: Tensor) -> Tensor:
             rows, columns = (one_hot(ids, me.classes).double() for ids in (labels, predicted))
             return (rows.T @ columns).long()
 
-        confusion: Tensor = self.each(count)(test.y, predicted)
+        confusion: Tensor = self.each(count)(test.y, scores.argmax(-1))
         return confusion

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+COMMIT = "BISON_OCL_COMMIT"
+
 
 def environment(device: str) -> dict[str, Any]:
     """Software and hardware of this process."""
     cuda = torch.device(device).type == "cuda"
     return {
-        "bison_ocl": version("bison-ocl"),
+        "bison_ocl": installed(),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
@@ -25,6 +28,14 @@ def environment(device: str) -> dict[str, Any]:
         "device": torch.cuda.get_device_name(device) if cuda else cpu_name(),
         "threads": torch.get_num_threads(),
     }
+
+
+def installed() -> str | None:
+    """The version; None where the source runs without being installed."""
+    try:
+        return version("bison-ocl")
+    except PackageNotFoundError:
+        return None
 
 
 def cpu_name() -> str:
@@ -37,7 +48,12 @@ def cpu_name() -> str:
 
 @cache
 def commit() -> str | None:
-    """The commit of the source this runs from, with +changed if edited; None if installed."""
+    """The commit of the source this runs from, with +changed if edited; None if installed.
+
+    BISON_OCL_COMMIT says it where the source was copied without its history.
+    """
+    if COMMIT in os.environ:
+        return os.environ[COMMIT]
     folder = Path(__file__).parent
     try:
         head = _git(folder, "rev-parse", "HEAD")

@@ -9,17 +9,19 @@ import numpy as np
 
 from bison_ocl.evaluate.metrics import intransigence
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import stream_named
 
 REFERENCE = "finetune"
 """The method whose accuracy right after each task is a*_j."""
 
 
-def with_intransigence(records: Sequence[Record]) -> list[Record]:
-    """Records with AI and the reference a* filled in; None where FINE-TUNE did not run."""
+def with_intransigence(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Record]:
+    """Records with AI and the reference a* filled in; None where FINE-TUNE did not run.
+
+    The FINE-TUNE runs are looked for among the records and among those `beside` them.
+    """
     diagonals = {
         same_stream(record): np.diag(record["accuracy"]).tolist()
-        for record in records
+        for record in (*beside, *records)
         if record["method"] == REFERENCE
     }
     return [filled(record, diagonals.get(same_stream(record))) for record in records]
@@ -33,4 +35,4 @@ def filled(record: Record, reference: list[float] | None) -> Record:
 
 def same_stream(record: Record) -> tuple[Any, ...]:
     """What two runs must share for their accuracies to be compared task by task."""
-    return record["data"], stream_named(record), tuple(record["class_order"]), record["seed"]
+    return record["data"], record["stream"], tuple(record["class_order"]), record["seed"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from bison_ocl.experiments.lines import Lines, title
 from bison_ocl.experiments.train import Run, Watcher
 
 console = Console(stderr=True, highlight=False)
@@ -47,10 +46,6 @@ def watching(run: Run) -> Iterator[Watcher]:
         yield Bar(run, progress)
 
 
-def title(run: Run) -> str:
-    return f"{run.spec.method} seed {run.spec.seed}"
-
-
 class Bar:
     """The live bar: task, step, time left, accuracy after the last finished task."""
 
@@ -68,24 +63,3 @@ class Bar:
 
     def tested(self, task: int, accuracy: float) -> None:
         self.progress.update(self.id, accuracy=f"AA {100 * accuracy:.1f} %")
-
-
-class Lines:
-    """One line a task, for logs and pipes."""
-
-    def __init__(self, run: Run) -> None:
-        self.run, self.start, self.first = run, time.perf_counter(), run.progress.step
-
-    def stepped(self, task: int, step: int) -> None:
-        pass
-
-    def tested(self, task: int, accuracy: float) -> None:
-        done, total = self.run.progress.step, self.run.steps
-        spent = time.perf_counter() - self.start
-        left = spent / max(1, done - self.first) * (total - done)
-        print(
-            f"{title(self.run)}  task {task + 1}/{self.run.stream.tasks}  step {done}/{total}  "
-            f"AA {100 * accuracy:.1f} %  {spent:.0f} s, {left:.0f} s left",
-            file=sys.stderr,
-            flush=True,
-        )

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments import records
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.train import Run, Saving, Watcher
+from bison_ocl.experiments.train import RULES, Run, Saving, Watcher
 from bison_ocl.learner import check_memory
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
@@ -40,6 +41,8 @@ class Job:
     save_model: bool = False
     stream: str = DEFAULT
     data_dir: Path | None = None
+    data_options: dict[str, Any] = field(default_factory=dict)
+    also: Sequence[str] = ()
 
     @property
     def results(self) -> Path:
@@ -50,7 +53,8 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     """The records of all seeds asked for, those finished earlier included."""
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
-    dataset = load(job.data, job.data_dir)
+    check_also(job.also, method)
+    dataset = load(job.data, job.data_dir, **job.data_options)
     stream = choice.text(dataset)
     memory = job.memory if method.replays else 0
     check_memory(method, memory)
@@ -60,8 +64,9 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     found = records.read(job.results)
     done = []
     for seed in job.seeds:
-        spec = Spec(job.method, job.data, memory, seed, settings_of(method), stream)
-        finished = [record for record in found if spec.is_of(record)]
+        settings = settings_of(method)
+        spec = Spec(job.method, job.data, memory, seed, settings, stream, job.data_options)
+        finished = [r for r in found if spec.is_of(r) and set(job.also) <= set(r["also"])]
         if finished:
             say(f"seed {seed} is finished in {job.results}: skipped")
         done.append(finished[0] if finished else run_seed(job, spec, method, dataset, watch, say))
@@ -72,7 +77,8 @@ def run_seed(
     job: Job, spec: Spec, method: Method, dataset: Dataset, watch: Watch, say: Say
 ) -> Record:
     """Train one seed and write its record."""
-    current = Run(spec, method, stream_of(spec.stream, dataset, spec.seed), job.device)
+    stream = stream_of(spec.stream, dataset, spec.seed)
+    current = Run(spec, method, stream, job.device, job.also)
     saving = Saving(job.out / "checkpoints" / f"{spec.name}.safetensors", job.checkpoint_every)
     if saving.path.exists():
         if not job.resume:
@@ -101,3 +107,12 @@ def check_writable(folder: Path) -> None:
     except OSError as error:
         why = error.strerror or str(error)
         raise UserError(f"cannot write to {folder}: {why}; choose another --out") from error
+
+
+def check_also(rules: Sequence[str], method: Method) -> None:
+    """Refuse rules that do not exist or have nothing to work with."""
+    for rule in rules:
+        if rule not in RULES:
+            raise UserError(unknown("rule for --also", rule, RULES))
+        if not method.replays:
+            raise UserError(f"--also {rule} needs a memory, and this method keeps none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bison_ocl.errors import UserError
@@ -23,6 +23,8 @@ class Spec:
     settings: dict[str, Any]
     stream: str = DEFAULT
     """in canonical form"""
+    data_options: dict[str, Any] = field(default_factory=dict)
+    """how a folder of images was cut: image_size, tasks, held_out"""
 
     @property
     def name(self) -> str:
@@ -33,14 +35,7 @@ class Spec:
 
     def is_of(self, record: dict[str, Any]) -> bool:
         """Whether a record is this run's."""
-        known = {**record, "stream": stream_named(record)}
-        return all(known.get(key) == value for key, value in asdict(self).items())
-
-
-def stream_named(record: dict[str, Any]) -> str:
-    """The stream of a record; the default for one from before there were others."""
-    name: str = record.get("stream", DEFAULT)
-    return name
+        return all(record.get(key) == value for key, value in asdict(self).items())
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +33,10 @@ ANYTIME_POINTS = 10
 """Where tasks overlap, how often a run is tested on the way, in a task of average length."""
 
 
+RULES = {"ncm": Engine.ncm_scores}
+"""Inference rules that any method with a memory can be scored by, beside its own."""
+
+
 class Watcher(Protocol):
     """Whoever wants to know how a run goes: a progress bar, a log, nobody."""
 
@@ -49,6 +54,8 @@ class Progress:
     step: int = 0
     confusions: list[list[list[int]]] = field(default_factory=list)
     """after each task, [C, C] in run ids"""
+    also: dict[str, list[list[list[int]]]] = field(default_factory=dict)
+    """the same by other inference rules, on the same network"""
     log: list[dict[str, float]] = field(default_factory=list)
     train_seconds: float = 0.0
     test_seconds: float = 0.0
@@ -67,11 +74,19 @@ class Saving:
 class Run:
     """A run in the making. `resume` takes it up where its checkpoint left it."""
 
-    def __init__(self, spec: Spec, method: Method, stream: Stream, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        method: Method,
+        stream: Stream,
+        device: str = "cpu",
+        also: Sequence[str] = (),
+    ) -> None:
         self.spec, self.method, self.stream, self.device = spec, method, stream, device
+        self.also = also
         self.engine = Engine(method)
         self.me = self._born()
-        self.progress = Progress()
+        self.progress = Progress(also={rule: [] for rule in also})
 
     def _born(self) -> State:
         data = self.stream.dataset
@@ -105,6 +120,9 @@ class Run:
             torch.set_num_threads(header["threads"])
         self.me = checkpoint.unpack(self._born(), tensors, header["fixed"])
         self.progress = Progress(**header["progress"])
+        if set(self.progress.also) != set(self.also):
+            begun = " ".join(f"--also {rule}" for rule in self.progress.also) or "no --also"
+            raise UserError(f"{path} was begun with {begun}: resume it in the same way")
 
     def save(self, path: Path) -> None:
         """Write everything that `resume` needs."""
@@ -152,11 +170,20 @@ class Run:
     def _test(self, task: int, watcher: Watcher) -> None:
         start = time.perf_counter()
         test = self._on_device(self.stream.test(task))
-        confusion = self.engine.confusion(self.me, test).tolist()
+        summary = self.engine.summarise(self.me)
+        scores = self.engine.scores(self.me, summary, test.x)
+        also = dict(self.progress.also)
+        for rule in also:
+            found = RULES[rule](self.engine, self.me, summary, test.x)
+            also[rule] = [*also[rule], self.engine.count(self.me, test, found).tolist()]
         log = {name: float(value) for name, value in self.method.log(self.me).items()}
         self.progress = replace(
             self.progress,
-            confusions=[*self.progress.confusions, confusion],
+            confusions=[
+                *self.progress.confusions,
+                self.engine.count(self.me, test, scores).tolist(),
+            ],
+            also=also,
             log=[*self.progress.log, log],
             test_seconds=self.progress.test_seconds + time.perf_counter() - start,
         )
@@ -185,10 +212,11 @@ class Run:
     def _on_device(self, batch: Batch) -> Batch:
         return tree.map_leaves(lambda leaf: leaf.to(self.device), batch)
 
-    def accuracy(self) -> list[list[float]]:
+    def accuracy(self, rule: str | None = None) -> list[list[float]]:
         """The matrix a[k][j]: accuracy on task j after task k, for the tasks done so far."""
-        tasks = self.stream.column_of_class
-        return [accuracy_by_task(c, tasks).tolist() for c in self.progress.confusions]
+        tasks, progress = self.stream.column_of_class, self.progress
+        found = progress.confusions if rule is None else progress.also[rule]
+        return [accuracy_by_task(c, tasks).tolist() for c in found]
 
     def record(self) -> Record:
         """The line of results.jsonl. AI is left to whoever has the FINE-TUNE run beside it."""
@@ -196,12 +224,7 @@ class Run:
         total = progress.train_seconds + progress.test_seconds
         small = self.stream.dataset.classes <= SHOWN_CLASSES
         confusions = [in_original_ids(c, order).tolist() for c in progress.confusions]
-        metrics: dict[str, Any] = {
-            "AA": average_accuracy(matrix),
-            "AF": forgetting(matrix, "text"),
-            "AF_table": forgetting(matrix, "table"),
-            "AI": None,
-        }
+        metrics = metrics_of(matrix)
         if self.stream.overlapping:
             metrics["A_AUC"] = area_under_curve(**progress.anytime)
         return {
@@ -210,6 +233,10 @@ class Run:
             "class_order": list(order),
             "accuracy": matrix,
             "metrics": metrics,
+            "also": {
+                rule: {"accuracy": self.accuracy(rule), "metrics": metrics_of(self.accuracy(rule))}
+                for rule in progress.also
+            },
             "confusion": confusions if small else None,
             "log": progress.log,
             **({"anytime": progress.anytime} if self.stream.overlapping else {}),
@@ -219,6 +246,7 @@ class Run:
                 "total_s": total,
                 "ms_per_step": 1e3 * progress.train_seconds / progress.step,
             },
+            "data_sha256": self.stream.dataset.test_sha256 or None,
             "environment": environment(self.device),
             "commit": commit(),
         }
@@ -229,3 +257,13 @@ class Run:
         labels = Labels(limit=len(names))
         labels.add(names[i] for i in self.stream.order)
         return Learner.adopt(self.spec.method, self.method, self.spec.memory, self.me, labels)
+
+
+def metrics_of(matrix: list[list[float]]) -> dict[str, Any]:
+    """What the accuracy matrix says; AI needs another run beside it."""
+    return {
+        "AA": average_accuracy(matrix),
+        "AF": forgetting(matrix, "text"),
+        "AF_table": forgetting(matrix, "table"),
+        "AI": None,
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,6 @@ from bison_ocl.evaluate.metrics import (
 )
 from bison_ocl.experiments.intransigence import with_intransigence
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import stream_named
 from bison_ocl.stream.streams import DEFAULT
 
 
@@ -41,14 +40,25 @@ class Row:
     """anytime accuracy, where tasks share classes"""
 
 
-def rows(records: Sequence[Record]) -> list[Row]:
-    """One row for each method, dataset, stream, memory and settings, in order of appearance."""
-    groups: dict[str, list[Record]] = {}
-    for record in with_intransigence(records):
-        cell = [record[key] for key in ("method", "data", "memory", "settings")]
-        cell.append(stream_named(record))
-        groups.setdefault(json.dumps(cell, sort_keys=True), []).append(record)
-    return [row(group) for group in groups.values()]
+CELL = ("method", "data", "data_options", "stream", "memory", "settings")
+"""What the runs of a row share; their seeds differ."""
+
+
+def rows(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Row]:
+    """One row a cell, in order of appearance; of a run that was done twice, the later record."""
+    groups: dict[str, dict[int, Record]] = {}
+    for record in with_intransigence(list(by_rule(records)), beside):
+        cell = json.dumps([record[key] for key in CELL], sort_keys=True)
+        groups.setdefault(cell, {})[record["seed"]] = record
+    return [row(list(group.values())) for group in groups.values()]
+
+
+def by_rule(records: Sequence[Record]) -> Iterator[Record]:
+    """Each record, and one more for every other inference rule its network was scored by."""
+    for record in records:
+        yield record
+        for rule, found in record["also"].items():
+            yield {**record, **found, "method": f"{record['method']} + {rule}"}
 
 
 def row(group: Sequence[Record]) -> Row:
@@ -64,7 +74,7 @@ def row(group: Sequence[Record]) -> Row:
         AF_table=over(group, "AF_table"),
         AI=None if None in references else intransigence_spread(matrices, references),
         curve=[spread(column) for column in curves.T],
-        stream=stream_named(first),
+        stream=first["stream"],
         A_AUC=over(group, "A_AUC") if "A_AUC" in first["metrics"] else None,
     )
 
@@ -79,12 +89,11 @@ def percent(mean: float, std: float | None) -> str:
     return f"{100 * mean:.1f}" + ("" if std is None else f" ± {100 * std:.1f}")
 
 
-def table(records: Sequence[Record]) -> Table:
+def table(lines: Sequence[Row]) -> Table:
     """AA ↑ is accuracy at the end; AF ↓ forgetting, in both conventions; AI ↓ intransigence.
 
     Where tasks share classes, A_AUC ↑ is accuracy on the way; the stream is shown if not the usual.
     """
-    lines = rows(records)
     streams = any(line.stream != DEFAULT for line in lines)
     anytime = any(line.A_AUC is not None for line in lines)
     found = Table(box=None, pad_edge=False, header_style="bold")
@@ -101,9 +110,9 @@ def table(records: Sequence[Record]) -> Table:
     return found
 
 
-def show(records: Sequence[Record]) -> None:
+def show(lines: Sequence[Row]) -> None:
     """Print the table to standard output."""
     console = Console(highlight=False, markup=False, emoji=False)  # folder names may hold [ and :
     if not console.is_terminal:
         console.width = max(console.width, 160)
-    console.print(table(records))
+    console.print(table(lines))

@@ -1,0 +1,33 @@
+"""How a run shows itself in logs and pipes: one line a task, with nothing beyond Python needed."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from bison_ocl.experiments.train import Run
+
+
+def title(run: Run) -> str:
+    return f"{run.spec.method} seed {run.spec.seed}"
+
+
+class Lines:
+    """One line a task, for logs and pipes."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.start, self.first = run, time.perf_counter(), run.progress.step
+
+    def stepped(self, task: int, step: int) -> None:
+        pass
+
+    def tested(self, task: int, accuracy: float) -> None:
+        done, total = self.run.progress.step, self.run.steps
+        spent = time.perf_counter() - self.start
+        left = spent / max(1, done - self.first) * (total - done)
+        print(
+            f"{title(self.run)}  task {task + 1}/{self.run.stream.tasks}  step {done}/{total}  "
+            f"AA {100 * accuracy:.1f} %  {spent:.0f} s, {left:.0f} s left",
+            file=sys.stderr,
+            flush=True,
+        )
