@@ -83,7 +83,7 @@ def dot(one: object, other: object) -> Tensor:
 def stack(trees: Sequence[T]) -> T:
     """Trees of several runs as one, with a leading axis of runs."""
     columns = zip(*(leaves(tree) for tree in trees), strict=True)
-    return rebuilt(trees[0], [torch.stack(column) for column in columns])
+    return rebuilt(trees[0], [torch.stack(column).contiguous() for column in columns])
 
 
 def pick(tree: T, run: int) -> T:

@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 METHODS = {
     "bison": "bison.Bison",
     "er": "er.ER",
+    "er-ace": "er_ace.ERACE",
+    "mir": "mir.MIR",
+    "gss": "gss.GSS",
+    "agem": "agem.AGEM",
+    "gdumb": "gdumb.GDumb",
+    "scr": "scr.SCR",
+    "aser": "aser.ASER",
+    "ssil": "ssil.SSIL",
+    "er-dvc": "dvc.DVC",
+    "ocm": "ocm.OCM",
+    "pcr": "pcr.PCR",
+    "lode": "lode.LODE",
+    "onpro": "onpro.OnPro",
     "finetune": "finetune.FineTune",
 }
 

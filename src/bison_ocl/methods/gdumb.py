@@ -1,9 +1,9 @@
 """GDumb: keep a class-balanced memory, and train a fresh network on it when asked to predict.
 
 Prabhu, Torr & Dokania 2020, "GDumb: A Simple Approach that Questions Our Progress in CL".
-The variant of online continual learning's common code with the BISON paper's values: 30 epochs,
-gradient norm clipped at 10, constant learning rate, doubled views, no CutMix. It trains before each
-evaluation, so an accuracy after task k comes from a network that saw the memory of that moment only.
+The variant of the field's common code with the BISON paper's values: 30 epochs, gradient norm
+clipped at 10, constant learning rate, doubled views, no CutMix. It trains before each evaluation,
+so the accuracy after task k is that of a network that saw the memory of that moment only.
 """
 
 from __future__ import annotations

@@ -47,16 +47,21 @@ class Linear:
 
 @dataclass(frozen=True)
 class Cosine:
-    """Logits η·cos(w_j, z), without bias; η starts at `scale` and is trained (paper, Eq. 1)."""
+    """Logits η·cos(w_j, z), without bias; η starts at `scale` and is trained (paper, Eq. 1).
+
+    Not `trained`: η is no parameter and stays at `scale`.
+    """
 
     scale: float = 1.0
+    trained: bool = True
 
     def parameters(self, key: Key, classes: int, features: int) -> Params:
         weight = class_rows(key.named("weight"), classes, features, features)
-        return {"weight": weight, "scale": torch.full_like(weight[0, 0], self.scale)}
+        scale = {"scale": torch.full_like(weight[0, 0], self.scale)} if self.trained else {}
+        return {"weight": weight} | scale
 
     def __call__(self, params: Params, z: Tensor) -> Tensor:
-        return params["scale"] * cosine(z, params["weight"])
+        return params.get("scale", self.scale) * cosine(z, params["weight"])
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,22 @@ class Projection:
     def __call__(self, params: Params, z: Tensor) -> Tensor:
         hidden = F.relu(F.linear(z, params["first.weight"], params["first.bias"]))
         return F.linear(hidden, params["second.weight"], params["second.bias"])
+
+
+@dataclass(frozen=True)
+class LinearProjection:
+    """A one-layer map to `width` dimensions, or to as many as there are features if fewer."""
+
+    width: int = 128
+
+    def parameters(self, key: Key, classes: int, features: int) -> Params:
+        width = min(self.width, features)
+        bias = uniform(key.named("bias"), (width,)) * 2 - 1
+        weight = fan_in_uniform(key.named("weight"), (width, features))
+        return {"weight": weight, "bias": bias / math.sqrt(features)}
+
+    def __call__(self, params: Params, z: Tensor) -> Tensor:
+        return F.linear(z, params["weight"], params["bias"])
 
 
 def unit(x: Tensor) -> Tensor:

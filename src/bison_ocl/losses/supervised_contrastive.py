@@ -1,0 +1,19 @@
+"""Supervised contrastive loss: views of a class attract each other (Khosla et al. 2020, Eq. 2)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def supervised_contrastive(v: Tensor, y: Tensor, temperature: float) -> Tensor:
+    """−log of each view's pull to the others of its class, mean over them and over the views.
+
+    v: [B, d], unit rows; y: [B]. A view without another of its class adds nothing.
+    """
+    similarity = v @ v.T / temperature
+    itself = torch.eye(len(v), dtype=torch.bool, device=v.device)
+    positive = (y[:, None] == y) & ~itself
+    others = similarity.masked_fill(itself, -float("inf")).logsumexp(1, keepdim=True)
+    pull = (similarity - others).masked_fill(~positive, 0).sum(1)
+    return -(pull / positive.sum(1).clamp(min=1)).mean()

@@ -1,0 +1,110 @@
+"""Gradient-based sample selection: a memory whose gradients point in many directions.
+
+Aljundi et al. 2019, "Gradient based sample selection for online continual learning", Alg. 2.
+A row's score is the largest cosine between its gradient and those of random batches of the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.linalg import vector_norm
+
+from bison_ocl import tree
+from bison_ocl.batch import Batch
+from bison_ocl.memory.memory import Memory, Write
+from bison_ocl.nets.net import Net, Params
+from bison_ocl.rng import Key, uniform
+
+Loss = Callable[[Net, Batch], Tensor]
+Gradients = tuple[Tensor, ...]
+"""A matrix for each parameter, with a row for each item or batch. One of all would be a copy."""
+
+
+def matrix(leaf: Tensor) -> Tensor:
+    return leaf.reshape(leaf.shape[0], -1)
+
+
+def each_gradient(net: Net, loss: Loss, items: Batch) -> Gradients:
+    """The gradient of every single item."""
+
+    def one(item: Batch) -> Params:
+        single = Batch(item.x[None], item.y[None])
+        grads: Params = torch.func.grad(lambda p: loss(replace(net, params=p), single))(net.params)
+        return grads
+
+    return tuple(matrix(leaf) for leaf in tree.leaves(tree.vectorised(one)(items)))
+
+
+def batch_gradients(net: Net, loss: Loss, items: Batch, size: int) -> Gradients:
+    """The gradient of every `size` items in a row."""
+
+    def one(batch: Batch) -> Params:
+        return net.grad(lambda net: loss(net, batch))[1]
+
+    grads = tree.stack([one(items[i : i + size]) for i in range(0, len(items), size)])
+    return tuple(matrix(leaf) for leaf in tree.leaves(grads))
+
+
+def mean_gradient(grads: Gradients) -> Gradients:
+    """The mean over items, as a batch of one."""
+    return tuple(leaf.mean(0, keepdim=True) for leaf in grads)
+
+
+def similarity(g: Gradients, memory: Gradients) -> Tensor:
+    """max_k cos(g_i, G_k) over all parameters as one vector, [B]."""
+    products = torch.stack([a @ b.T for a, b in zip(g, memory, strict=True)]).sum(0)
+    lengths = length(g)[:, None] * length(memory)
+    return (products / lengths.clamp(min=1e-8)).amax(1)
+
+
+def length(grads: Gradients) -> Tensor:
+    return torch.stack([vector_norm(leaf, dim=1).square() for leaf in grads]).sum(0).sqrt()
+
+
+def append(memory: Memory, scores: Tensor) -> Write:
+    """Items into the free rows, in order; those that find none are dropped."""
+    order = torch.arange(len(scores), device=scores.device)
+    slots = (memory.seen + order).clamp(max=memory.capacity)
+    return Write(slots, memory.seen + len(scores), {"score": scores})
+
+
+def exchange(key: Key, memory: Memory, scores: Tensor, useful: Tensor) -> Write:
+    """Items against rows with high scores, by chance, if the batch is `useful` (a boolean []).
+
+    Item i replaces its victim v with probability (s_v + 1) / ((s_v + 1) + (s_i + 1)).
+    """
+    n = min(len(scores), memory.capacity)
+    held = memory.fields["score"][: memory.capacity]
+    slots = victims(key.named("victims"), held, n)
+    wins = uniform(key.named("exchange"), (n,)) < odds(held[slots], scores[:n])
+    slots = slots.masked_fill(~(wins & useful), memory.capacity)
+    rest = slots.new_full((len(scores) - n,), memory.capacity)
+    return Write(torch.cat([slots, rest]), memory.seen + len(scores), {"score": scores})
+
+
+def odds(held: Tensor, new: Tensor) -> Tensor:
+    """How likely an item replaces a row, from their scores in [−1, 1]."""
+    return (held + 1) / (held + 1 + new + 1)
+
+
+def weights(scores: Tensor) -> Tensor:
+    """How much a row is asked to give way; nothing for the row with the lowest score."""
+    low, high = scores.amin(), scores.amax()
+    return (scores - low) / (high - low + 0.01)
+
+
+def victims(key: Key, scores: Tensor, n: int) -> Tensor:
+    """n distinct rows drawn by their weights, or uniformly where fewer than n have one.
+
+    A race of exponential clocks: the first n to ring are a draw without replacement.
+    """
+    weight = weights(scores)
+    some = weight > 0
+    few = some.sum() < n
+    clock = -torch.log1p(-uniform(key, tuple(scores.shape)).to(weight.dtype))
+    rate = torch.where(few, torch.ones_like(weight), weight)
+    return (clock / rate).masked_fill(~(some | few), float("inf")).topk(n, largest=False).indices

@@ -1,0 +1,91 @@
+"""Dual view consistency: two views of an image agree, and replay goes by gradient interference.
+
+Gu et al. 2022, "Not Just Selection, but Exploration: Online Class-Incremental Continual Learning
+via Dual View Consistency", §3. The official variant: linear head, a joint head Q on the logits of
+both views, MGI retrieval that replays the very views it scored, with the side effect on running
+statistics of scoring in train mode. On purpose each image has its own augmentation here, and Q
+starts at a scale that is a setting, so that it can grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from bison_ocl import tree
+from bison_ocl.batch import Batch
+from bison_ocl.errors import UserError
+from bison_ocl.losses.cross_entropy import cross_entropy
+from bison_ocl.losses.dual_view import dual_view
+from bison_ocl.memory.interference import gradient_size
+from bison_ocl.methods.method import Method, Update
+from bison_ocl.nets.heads import Head, Linear
+from bison_ocl.nets.joint import Joint
+from bison_ocl.nets.net import Net
+from bison_ocl.nets.norm import Mode
+from bison_ocl.state import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class DVC(Method):
+    """Replays candidates whose gradient grows most; reservoir update, linear head."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "split-cifar100": {"lambda3": 4.0, "joint_classes": 100},
+        "split-miniimagenet": {"lambda3": 4.0, "joint_classes": 100},
+        "split-tinyimagenet": {"lambda3": 4.0, "joint_classes": 200},
+    }
+    category: ClassVar[str] = "T"
+    lambda1: float = 1.0
+    """weight of the cross-entropy on both views"""
+    lambda2: float = 1.0
+    """weight of the negative entropy of mean predictions"""
+    lambda3: float = 2.0
+    """weight of the distance between joint and single predictions"""
+    subsample: int = 50
+    """candidates drawn from the memory, of which the most interfered are replayed"""
+    mgi_bn_side_effect: bool = True
+    """scoring candidates moves the running statistics; false: it leaves no trace"""
+    joint_classes: int = 10
+    """number of classes for which the joint head starts as PyTorch would start it"""
+
+    def __post_init__(self) -> None:
+        if self.joint or self.view_mode != "append":
+            raise UserError("er-dvc needs joint=false and view_mode=append: pairs of views")
+
+    def heads(self) -> Mapping[str, Head]:
+        return {"linear": Linear(), "joint": Joint(self.joint_classes)}
+
+    def stream_loss(self, me: State, new: Batch) -> Tensor:
+        """λ1 CE + λ2 negative entropy + λ3 distance, on [originals; augmented] of any batch."""
+        rows = me.seen if self.ce_over_seen else me.live
+        logits = me.net(new.x, "linear")
+        z = torch.stack(logits.chunk(2))
+        joint = me.net.logits(z.masked_fill(~rows, 0), "joint")
+        ce = cross_entropy(logits, new.y, rows)
+        return self.lambda1 * ce + dual_view(z, joint, rows, self.lambda2, self.lambda3)
+
+    def update(self, me: State, new: Batch) -> Update:
+        """Stream gradient g, a virtual step along it, retrieval by MGI, replay gradient h."""
+        stream, g = me.grad(self.stream_loss, *self.view(me, new))
+        pool = me.memory.sample(me.key("retrieve"), self.subsample)
+        if pool is None:
+            return Update(stream, g)
+        (views,) = self.view(me, pool, name="replay view")
+        ahead = me.net.step(g, self.lr)
+        mode: Mode = "train" if self.mgi_bn_side_effect else "batch"
+        harm = self.sizes(me, ahead, views, "batch") - self.sizes(me, me.net, views, mode)
+        best = harm.topk(min(self.buffer_batch, len(pool))).indices
+        replay, h = me.grad(self.stream_loss, views[torch.cat([best, best + len(pool)])])
+        return Update(stream + replay, tree.add(g, h))
+
+    def sizes(self, me: State, net: Net, views: Batch, mode: Mode) -> Tensor:
+        """The gradient size of each original; the augmented ones only share the pass."""
+        n = len(views) // 2
+        z = net.features(views.x, mode)[:n]
+        rows = me.seen if self.ce_over_seen else me.live
+        return gradient_size(z, net.logits(z, "linear"), views.y[:n], rows)

@@ -1,0 +1,43 @@
+"""PCR: contrast features with proxies of the classes in the batch, as often as they occur.
+
+Lin et al. 2023, "PCR: Proxy-Based Contrastive Replay for Online Class-Incremental ...".
+The official code's loss over stream and memory views together; temperature 0.07 as the BISON paper
+has it (its own code: 0.09). The first step, with nothing to replay, learns nothing; there the code
+moves running statistics, which this does not. `ce_over_seen` has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import Batch
+from bison_ocl.losses.proxy_contrastive import proxy_contrastive
+from bison_ocl.methods.method import Method, Update
+from bison_ocl.nets.heads import Cosine, Head
+from bison_ocl.state import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class PCR(Method):
+    """Class vectors without bias are proxies in training and the cosine classifier at test time."""
+
+    head: ClassVar[str] = "proxies"
+    category: ClassVar[str] = "F"
+    temperature: float = 0.07
+    """of the softmax over proxies"""
+
+    def heads(self) -> Mapping[str, Head]:
+        return {self.head: Cosine(1 / self.temperature, trained=False)}
+
+    def update(self, me: State, new: Batch) -> Update:
+        return super().update(me, new) if me.memory.filled else Update.none(me)
+
+    def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
+        """One contrast over the views of both batches."""
+        z, y = torch.cat(self.features(me, new, old)), torch.cat([new.y, old.y])
+        return proxy_contrastive(z, y, me.net.weight(self.head), self.temperature)

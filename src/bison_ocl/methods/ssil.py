@@ -1,0 +1,83 @@
+"""SS-IL: old and new classes never compete; a teacher keeps each old task as it was.
+
+Ahn et al. 2021, "SS-IL: Separated Softmax for Incremental Learning".
+The official loss (one mean over stream and memory, task-wise distillation on both) online: constant
+learning rate, replay may show current classes, which then count as new. New are the classes of the
+task met so far. Variants: `online`, the port in the code of Caccia et al. 2022 (replays old classes
+only, from the second task on; two means; distils the replayed images, without T²); `trick`, that in
+the code of Mai et al. 2021 (two means, no teacher). `ce_over_seen` has no effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import Batch
+from bison_ocl.losses.distillation import taskwise_distillation
+from bison_ocl.losses.separated_softmax import separated_softmax
+from bison_ocl.methods.method import Method
+from bison_ocl.nets.net import Net
+from bison_ocl.rng import uniform
+from bison_ocl.state import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class SSIL(Method):
+    """Separated softmax, and a copy of the network at the last task's end as teacher."""
+
+    category: ClassVar[str] = "T"
+    boundaries: ClassVar[bool] = True
+    variant: Literal["official", "online", "trick"] = "official"
+    """the authors' loss; its port to online streams; the separated softmax alone"""
+    temperature: float = 2.0
+    """of the distillation"""
+
+    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+        return {} if self.variant == "trick" else {"teacher": net.copy()}
+
+    def end_task(self, me: State) -> State:
+        return me if self.variant == "trick" else me.with_extra(teacher=me.net.copy())
+
+    def retrieve(self, me: State, new: Batch) -> Batch | None:
+        if self.variant != "online":
+            return super().retrieve(me, new)
+        n = min(self.buffer_batch, me.memory.filled) if me.later else 0
+        return me.memory.rows(rows_of_old_classes(me, n)) if n else None
+
+    def ce(self, me: State, z: Tensor, y: Tensor, head: str) -> Tensor:
+        """Softmax over the old classes for an old label, over the new ones for a new label."""
+        parts = me.new.long() - me.old.long()
+        return separated_softmax(me.net.logits(z, head), y, parts)
+
+    def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
+        z_new, z_old = self.features(me, new, old)
+        if self.variant == "official":
+            z = torch.cat([z_new, z_old])
+            return self.distilled_ce(me, z, new + old, self.temperature**2)
+        stream = self.ce(me, z_new, new.y, self.head)
+        if self.variant == "trick":
+            return stream + self.ce(me, z_old, old.y, self.head)
+        return stream + self.distilled_ce(me, z_old, old, 1.0)
+
+    def distilled_ce(self, me: State, z: Tensor, batch: Batch, weight: float) -> Tensor:
+        """L_CE + weight · L_KD, the latter once there is a teacher."""
+        ce = self.ce(me, z, batch.y, self.head)
+        if not me.later:
+            return ce
+        teacher = me.extra["teacher"](batch.x, self.head, "eval")
+        student = me.net.logits(z, self.head)
+        kd = taskwise_distillation(student, teacher, me.table, me.old, self.temperature)
+        return ce + weight * kd
+
+
+def rows_of_old_classes(me: State, n: int) -> Tensor:
+    """n slots with images of old classes, at random; if fewer are left, they repeat."""
+    used = me.memory.used
+    old = used & me.old[me.memory.y[:-1].masked_fill(~used, 0)]
+    scores = uniform(me.key("retrieve"), old.shape) + old
+    drawn = scores.masked_fill(~used, -1.0).topk(n).indices
+    return drawn[torch.arange(n, device=drawn.device) % old.sum().clamp(1, n)]

@@ -1,0 +1,41 @@
+"""A head on the logits of two views: what they say together (Gu et al. 2022, §3.2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bison_ocl.nets.heads import Params, class_rows
+from bison_ocl.rng import Key, uniform
+
+
+@dataclass(frozen=True)
+class Joint:
+    """[z; z'] (2C) → `width` → ReLU → C logits, with biases; all by rows of classes, to grow.
+
+    Its first layer starts uniform in ±1/√(2 · scaled_for): PyTorch's default for that number of
+    classes. It is not their actual number, with which rows would have to be drawn anew.
+    """
+
+    scaled_for: int
+    width: int = 128
+
+    def parameters(self, key: Key, classes: int, features: int) -> Params:
+        inputs = 2 * self.scaled_for
+        views = [class_rows(key.named(f"view{v}"), classes, inputs, self.width) for v in range(2)]
+        bias = uniform(key.named("first.bias"), (self.width,)) * 2 - 1
+        return {
+            "first.weight": torch.stack(views),
+            "first.bias": bias / math.sqrt(inputs),
+            "weight": class_rows(key.named("weight"), classes, self.width, self.width),
+            "bias": class_rows(key.named("bias"), classes, self.width, 1)[:, 0],
+        }
+
+    def __call__(self, params: Params, z: Tensor) -> Tensor:
+        """z: [2, B, C], the logits of both views -> [B, C]"""
+        hidden = F.relu((z @ params["first.weight"]).sum(0) + params["first.bias"])
+        return F.linear(hidden, params["weight"], params["bias"])
