@@ -107,3 +107,12 @@ def test_vectorised_equals_a_loop() -> None:
 
 def test_vectorised_may_return_nothing() -> None:
     assert tree.vectorised(lambda one: ())(torch.ones(2)) == ()
+
+
+def test_sums_and_inner_products_go_leaf_by_leaf() -> None:
+    one, other = {"a": torch.arange(3.0), "b": (torch.tensor(2.0),)}, leafy()
+    total = tree.add(one, {"a": torch.ones(3), "b": (torch.tensor(0.5),)})
+    assert total["a"].tolist() == [1, 2, 3]
+    assert total["b"][0] == 2.5
+    vectors = [torch.cat([leaf.flatten() for leaf in tree.leaves(t)]) for t in (leafy(1), other)]
+    assert tree.dot(leafy(1), other) == vectors[0] @ vectors[1]

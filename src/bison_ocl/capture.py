@@ -1,8 +1,8 @@
 """The step as a CUDA graph: recorded once, replayed with the host out of the loop.
 
 State lives in fixed buffers; a graph reads them, runs the very step of the engine, and ends by
-copying what changed back into them. The memory is written in place anyway. A graph serves as long as
-no shape changes: one for each batch size and for before and after the first task's end.
+copying what changed back into them. The memory is written in place anyway. A graph serves while no
+shape changes: one for each batch size, before and after the end of the first task.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine import Eager, Engine
 from bison_ocl.state import State
 
 WARM_UP = 3
@@ -30,18 +30,17 @@ class Recorded:
     loss: Tensor
 
 
-class Captured:
+class Captured(Eager):
     """An engine whose steps are replayed. The state handed in is copied once, then owned here."""
 
     def __init__(self, engine: Engine, me: State) -> None:
-        self.engine = engine
-        self.me = tree.map_leaves(torch.clone, me)
+        super().__init__(engine, tree.map_leaves(torch.clone, me))
         self.graphs: dict[tuple[object, ...], Recorded] = {}
 
     def step(self, new: Batch) -> Tensor:
         """One step on one stream batch; the loss, valid until the next step."""
         if self.me.memory.filled < self.engine.method.draws(self.me):
-            return self._eager(new)
+            return super().step(new)
         key = (self.me.later, new.x.shape)
         if key not in self.graphs:
             self.graphs[key] = self._record(new)
@@ -49,32 +48,19 @@ class Captured:
         recorded.new.x.copy_(new.x)
         recorded.new.y.copy_(new.y)
         recorded.graph.replay()
-        self._count(new)
+        if self.engine.method.replays:
+            self.me = replace(self.me, memory=self.me.memory.grown(new.y.shape[-1]))
         return recorded.loss
 
-    def end_task(self) -> None:
-        self._take(self.engine.end_task(self.me))
-
-    def _eager(self, new: Batch) -> Tensor:
-        after, loss = self.engine.step(self.me, new)
-        self._take(after)
-        return loss
-
-    def _take(self, after: State) -> None:
+    def take(self, after: State) -> None:
         """Put a state's tensors into the buffers; its fixed parts are taken as they are."""
         copy_changed(self.me, after)
         self.me = tree.rebuilt(after, tree.leaves(self.me))
 
-    def _count(self, new: Batch) -> None:
-        memory = self.me.memory
-        filled = min(memory.capacity, memory.filled + new.y.shape[-1])
-        if self.engine.method.replays and filled != memory.filled:
-            self.me = replace(self.me, memory=replace(memory, filled=filled))
-
     def _record(self, new: Batch) -> Recorded:
         held = tree.map_leaves(torch.clone, new)
         scratch = tree.map_leaves(torch.clone, self.me)
-        side = torch.cuda.Stream()
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM_UP):

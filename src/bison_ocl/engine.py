@@ -120,3 +120,24 @@ class Engine:
 
         confusion: Tensor = self.each(count)(test.y, scores.argmax(-1))
         return confusion
+
+
+class Eager:
+    """A state that steps: what a run trains with. Others do the same by other means."""
+
+    def __init__(self, engine: Engine, me: State) -> None:
+        self.engine, self.me = engine, me
+
+    def step(self, new: Batch) -> Tensor:
+        """One step on one stream batch; the loss."""
+        after, loss = self.engine.step(self.me, new)
+        self.take(after)
+        return loss
+
+    def end_task(self) -> None:
+        """Close the current task."""
+        self.take(self.engine.end_task(self.me))
+
+    def take(self, after: State) -> None:
+        """Go on from a state."""
+        self.me = after

@@ -10,13 +10,13 @@ import torch
 
 from bison_ocl import checkpoint
 from bison_ocl.batch import Batch
+from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.experiments.train import Run, Saving
-from bison_ocl.methods import METHODS
+from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.class_incremental import class_incremental
-from bison_ocl.stream.dataset import Dataset
 from tests.tiny import images, same, snapshot
 
 SIZE = 17
@@ -49,7 +49,8 @@ def dataset() -> Dataset:
 
 
 def fresh(name: str, seed: int = 1) -> Run:
-    method = configured(name, None, {"filters": 2})
+    rounds = {"epochs": 2} if hasattr(method_class(name), "epochs") else {}
+    method = configured(name, None, {"filters": 2} | rounds)
     memory = 20 if method.replays else 0
     spec = Spec(name, "tiny", memory, seed, settings_of(method))
     return Run(spec, method, class_incremental(dataset(), seed))

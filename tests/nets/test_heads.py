@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bison_ocl.nets.heads import Cosine, Head, Linear, Projection, cosine, unit
+from bison_ocl.nets.heads import Cosine, Head, Linear, LinearProjection, Projection, cosine, unit
 from bison_ocl.rng import key_of
 
 KEY = key_of(0, 0, "init")
@@ -40,6 +40,14 @@ def test_the_scale_is_a_trained_parameter() -> None:
     assert params["scale"] == 3
     Cosine(3.0)(params, Z).sum().backward()
     torch.testing.assert_close(params["scale"].grad, cosine(Z, params["weight"]).sum())
+
+
+def test_a_fixed_scale_is_no_parameter() -> None:
+    head = Cosine(10.0, trained=False)
+    params = head.parameters(KEY, 3, 2)
+    assert params.keys() == {"weight"}
+    assert torch.equal(params["weight"], Cosine().parameters(KEY, 3, 2)["weight"])
+    torch.testing.assert_close(head({"weight": W}, Z), 10 * cosine(Z, W))
 
 
 def test_unit_rows_and_the_zero_row() -> None:
@@ -96,3 +104,20 @@ def test_rows_start_uniform_in_fan_in_bounds(head: Head) -> None:
 def test_heads_of_other_names_start_elsewhere() -> None:
     one, other = (Cosine().parameters(KEY.named(n), 4, 6)["weight"] for n in ("stream", "buffer"))
     assert not torch.equal(one, other)
+
+
+def test_linear_projection_is_one_layer() -> None:
+    head = LinearProjection(5)
+    params = {name: value.double() for name, value in head.parameters(KEY, 10, 7).items()}
+    module = nn.Linear(7, 5).double()
+    module.load_state_dict(params)
+    z = torch.arange(14, dtype=torch.float64).reshape(2, 7)
+    torch.testing.assert_close(head(params, z), module(z))
+
+
+@pytest.mark.parametrize(("features", "width"), [(160, 128), (8, 8)])
+def test_linear_projection_is_no_wider_than_the_features(features: int, width: int) -> None:
+    params = LinearProjection().parameters(KEY, 10, features)
+    assert params["weight"].shape == (width, features)
+    assert params["bias"].shape == (width,)
+    assert all(0.5 * features**-0.5 < p.abs().max() <= features**-0.5 for p in params.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import torch
@@ -177,6 +178,26 @@ def test_grad_under_vmap_equals_a_loop() -> None:
         assert found.keys() == alone.keys()
         for name, value in alone.items():
             torch.testing.assert_close(found[name], value, rtol=1e-10, atol=1e-13)
+
+
+def test_a_loss_may_keep_tensors_looped_and_under_vmap() -> None:
+    def one(net: Net, x: Tensor) -> Any:
+        def loss(live: Net) -> tuple[Tensor, dict[str, Tensor]]:
+            logits = live(x, "linear")
+            return logits.square().mean(), {"logits": logits[:2]}
+
+        return net.grad_with(loss)
+
+    nets, x = [born(0), born(1)], pictures()
+    alone = [one(net.copy(), x) for net in nets]
+    for net, (loss, grads, kept) in zip(nets, alone, strict=True):
+        assert not kept["logits"].requires_grad
+        torch.testing.assert_close(kept["logits"], net(x, "linear", "batch")[:2])
+        plain_loss, plain = net.copy().grad(lambda live: live(x, "linear").square().mean())
+        assert torch.equal(loss, plain_loss)
+        assert all(map(torch.equal, tree.leaves(grads), tree.leaves(plain)))
+    together = tree.vectorised(one)(tree.stack(nets), torch.stack([x, x]))
+    torch.testing.assert_close(tree.leaves(together), tree.leaves(tree.stack(alone)))
 
 
 def test_unused_parameters_get_zeros_under_vmap_too() -> None:

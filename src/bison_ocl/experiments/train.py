@@ -12,7 +12,7 @@ import torch
 
 from bison_ocl import checkpoint, tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine import Eager, Engine
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.anytime import area_under_curve
 from bison_ocl.evaluate.confusion import accuracy_by_task, in_original_ids
@@ -85,7 +85,7 @@ class Run:
         self.spec, self.method, self.stream, self.device = spec, method, stream, device
         self.also = also
         self.engine = Engine(method)
-        self.me = self._born()
+        self.body = self._alive(self._born())
         self.progress = Progress(also={rule: [] for rule in also})
 
     def _born(self) -> State:
@@ -99,6 +99,18 @@ class Run:
             data.shape,
             device=self.device,
         )
+
+    def _alive(self, me: State) -> Eager:
+        """The state with the means to step: replayed graphs on a GPU."""
+        if torch.device(self.device).type != "cuda":
+            return Eager(self.engine, me)
+        from bison_ocl.capture import Captured
+
+        return Captured(self.engine, me)
+
+    @property
+    def me(self) -> State:
+        return self.body.me
 
     @property
     def steps(self) -> int:
@@ -118,7 +130,7 @@ class Run:
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
         if header["threads"] != torch.get_num_threads():
             torch.set_num_threads(header["threads"])
-        self.me = checkpoint.unpack(self._born(), tensors, header["fixed"])
+        self.body = self._alive(checkpoint.unpack(self._born(), tensors, header["fixed"]))
         self.progress = Progress(**header["progress"])
         if set(self.progress.also) != set(self.also):
             begun = " ".join(f"--also {rule}" for rule in self.progress.also) or "no --also"
@@ -142,7 +154,7 @@ class Run:
         for task in range(self.progress.task, self.stream.tasks):
             self._learn_task(task, watcher, saving)
             self._test(task, watcher)
-            self.me = self.engine.end_task(self.me)
+            self.body.end_task()
             self.progress = replace(self.progress, task=task + 1, batch=0)
             if saving is not None:
                 self.save(saving.path)
@@ -153,7 +165,7 @@ class Run:
         before = self.progress.train_seconds
         size = self.method.stream_batch
         for new in self.stream.batches(task, size, self.progress.batch):
-            self.me, _ = self.engine.step(self.me, self._on_device(new))
+            self.body.step(self._on_device(new))
             now = time.perf_counter()
             self.progress = replace(
                 self.progress,

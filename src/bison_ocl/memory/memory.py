@@ -41,6 +41,10 @@ class Memory:
         return self.y.shape[-1] - 1
 
     @property
+    def full(self) -> bool:
+        return 0 < self.capacity == self.filled
+
+    @property
     def used(self) -> Tensor:
         """Which of the capacity rows hold an image, [capacity]."""
         rows = torch.arange(self.capacity, device=self.y.device)
@@ -73,8 +77,11 @@ class Memory:
         self.y[where] = new.y
         for name, value in write.fields.items():
             self.fields[name][where] = value
-        filled = min(self.capacity, self.filled + write.slots.shape[-1])
-        return replace(self, seen=write.seen, filled=filled)
+        return replace(self.grown(write.slots.shape[-1]), seen=write.seen)
+
+    def grown(self, items: int) -> Memory:
+        """The host's count after so many more items."""
+        return replace(self, filled=min(self.capacity, self.filled + items))
 
     def in_use(self) -> Memory:
         """The filled rows alone, as files keep them; for one run, not a stack."""

@@ -51,7 +51,7 @@ class ASER(Method):
     def retrieve(self, me: State, new: Batch) -> Batch | None:
         """Rows worth much to their classes (cooperative) and little to the stream (adversarial)."""
         memory, n = me.memory, self.buffer_batch
-        if not full(me):
+        if not me.memory.full:
             return super().retrieve(me, new)
         chosen = self.balanced(me, new, "candidates", memory.used)
         beside = self.balanced(me, new, "cooperative", ~chosen.mask(memory.capacity))
@@ -60,10 +60,13 @@ class ASER(Method):
         values = values - mean_value(adversarial, candidates, self.neighbours)
         return memory.rows(most_valuable(me.key("retrieve"), chosen, values, memory.capacity, n))
 
+    def draws(self, me: State) -> int:
+        return me.memory.capacity
+
     def store(self, me: State, new: Batch) -> Write | None:
         """Stream images take the slots of rows worth less to a sample of all classes."""
         memory, classes = me.memory, me.live.sum()
-        if not full(me):
+        if not me.memory.full:
             return super().store(me, new)
         sample = self.balanced(me, new, "evaluation", memory.used)
         others, n = ~sample.mask(memory.capacity), self.samples
@@ -78,10 +81,6 @@ class ASER(Method):
         y, room = me.memory.y[: me.memory.capacity], max(me.memory.capacity - len(new), 0)
         most = (room // me.live.sum()).clamp(min=1)
         return class_balanced(me.key(name), y, allowed, me.classes, self.samples, most)
-
-
-def full(me: State) -> bool:
-    return 0 < me.memory.capacity == me.memory.filled
 
 
 def points(me: State, new: Batch, *draws: Draw) -> list[Points]:

@@ -69,6 +69,9 @@ class DVC(Method):
         ce = cross_entropy(logits, new.y, rows)
         return self.lambda1 * ce + dual_view(z, joint, rows, self.lambda2, self.lambda3)
 
+    def draws(self, me: State) -> int:
+        return min(self.subsample, me.memory.capacity)
+
     def update(self, me: State, new: Batch) -> Update:
         """Stream gradient g, a virtual step along it, retrieval by MGI, replay gradient h."""
         stream, g = me.grad(self.stream_loss, *self.view(me, new))

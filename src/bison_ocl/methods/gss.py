@@ -16,15 +16,14 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.memory.gss import (
+from bison_ocl.memory.gradients import (
     Gradients,
-    append,
     batch_gradients,
     each_gradient,
-    exchange,
     mean_gradient,
     similarity,
 )
+from bison_ocl.memory.gss import append, exchange
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.net import Net
@@ -46,6 +45,9 @@ class GSS(Method):
 
     def fields(self, net: Net, classes: int) -> dict[str, Tensor]:
         return {"score": torch.zeros_like(net.weight(self.head)[0, 0])}
+
+    def draws(self, me: State) -> int:
+        return me.memory.capacity
 
     def store(self, me: State, new: Batch) -> Write:
         """Append while there is room; then exchange, if the batch opposes all of the memory."""

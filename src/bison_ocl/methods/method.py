@@ -128,6 +128,10 @@ class Method:
         """The images to replay; None while the memory is empty."""
         return me.memory.sample(me.key("retrieve"), self.buffer_batch)
 
+    def draws(self, me: State) -> int:
+        """Rows the memory must hold before no shape of a step changes any more."""
+        return min(self.buffer_batch, me.memory.capacity)
+
     def view(self, me: State, *batches: Batch, name: str = "view") -> list[Batch]:
         """What the network sees of each batch: [original; augmented]. One call augments all."""
         images = to_float(torch.cat([batch.x for batch in batches]), me.net.dtype)

@@ -41,6 +41,9 @@ class MIR(Method):
         if self.joint:
             raise UserError("joint=true: what to replay is known only after the stream's pass")
 
+    def draws(self, me: State) -> int:
+        return min(self.subsample, me.memory.capacity)
+
     def update(self, me: State, new: Batch) -> Update:
         """Stream gradient g, a virtual step along it, retrieval by harm, replay gradient h."""
         stream, g = me.grad(self.stream_loss, *self.view(me, new))

@@ -1,0 +1,86 @@
+"""Seeds as text, and what makes two runs the same."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.spec import Spec, parse_seeds
+
+SPEC = Spec("er", "split-digits", 100, 3, {"lr": 0.1, "joint": False})
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("0", [0]),
+        ("0-3", [0, 1, 2, 3]),
+        ("5-5", [5]),
+        ("0,2,5-7", [0, 2, 5, 6, 7]),
+        ("2,0,2,1-2", [2, 0, 1]),
+        (" 1 , 3 - 4 ", [1, 3, 4]),
+        ("007", [7]),
+        (str(2**31 - 1), [2**31 - 1]),
+    ],
+)
+def test_seeds(text: str, seeds: list[int]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ",",
+        "a",
+        "-1",
+        "1-",
+        "-",
+        "1--2",
+        "3-1",
+        "0,,2",
+        "0,",
+        "1.5",
+        "1e3",
+        "0x1",
+        "1 2",
+        "0-9-10",
+        "0..9",
+        "0;1",
+        "2147483648",
+        "nan",
+        "--2",
+        "[0]",
+    ],
+)
+def test_malformed_seeds_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match=r"--seeds .*such as 0-9 or 0,2,5-7"):
+        parse_seeds(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": "bison"},
+        {"data": "other"},
+        {"memory": 99},
+        {"seed": 4},
+        {"settings": {"lr": 0.2, "joint": False}},
+        {"settings": {"lr": 0.1}},
+    ],
+)
+def test_runs_that_differ_have_other_names_and_records(change: dict[str, Any]) -> None:
+    other = replace(SPEC, **change)
+    assert other.name != SPEC.name
+    assert SPEC.is_of(asdict(SPEC) | {"metrics": {}})
+    assert not other.is_of(asdict(SPEC))
+
+
+def test_the_name_is_a_file_name_that_stays() -> None:
+    again = replace(SPEC, settings={"joint": False, "lr": 0.1})
+    assert again.name == SPEC.name
+    assert SPEC.name.startswith("er-split-digits-m100-s3-")
+    assert "/" not in SPEC.name

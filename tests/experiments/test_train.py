@@ -1,0 +1,79 @@
+"""A run: every image once, tested at task ends, recorded in the dataset's own class ids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from bison_ocl.experiments import environment
+from bison_ocl.experiments.train import Run
+from tests.contract.test_resume import Watcher, fresh
+
+
+class Diary(Watcher):
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[tuple[int, int]] = []
+        self.tests: list[tuple[int, float]] = []
+
+    def stepped(self, task: int, step: int) -> None:
+        self.steps.append((task, step))
+
+    def tested(self, task: int, accuracy: float) -> None:
+        self.tests.append((task, accuracy))
+
+
+@pytest.fixture(scope="module")
+def done() -> tuple[Run, dict[str, object], Diary]:
+    run, diary = fresh("bison"), Diary()
+    return run, run.train(diary), diary
+
+
+def test_every_image_is_seen_once(done: tuple[Run, dict[str, object], Diary]) -> None:
+    run, _, diary = done
+    assert run.steps == 12
+    assert diary.steps == [(i // 4, i + 1) for i in range(12)]
+    assert run.me.memory.seen == 102
+    assert (run.me.step, run.me.task) == (12, 3)
+
+
+def test_watchers_hear_the_accuracy_of_the_tasks_so_far(
+    done: tuple[Run, dict[str, object], Diary],
+) -> None:
+    _, record, diary = done
+    matrix = np.array(record["accuracy"])
+    wanted = [(k, pytest.approx(matrix[k, : k + 1].mean())) for k in range(3)]
+    assert diary.tests == wanted
+
+
+def test_the_record_counts_in_the_datasets_ids(
+    done: tuple[Run, dict[str, object], Diary],
+) -> None:
+    run, record, _ = done
+    order = record["class_order"]
+    assert order == list(run.stream.order)
+    confusion = np.array(record["confusion"])
+    assert confusion.shape == (3, 6, 6)
+    assert confusion[0].sum(1).nonzero()[0].tolist() == sorted(run.stream.order[:2])
+    assert (confusion[-1].sum(1) == 5).all()
+    matrix = np.array(record["accuracy"])
+    for task in range(3):
+        own = list(run.stream.order[2 * task : 2 * task + 2])
+        assert matrix[-1, task] == pytest.approx(confusion[-1][own, own].sum() / 10)
+
+
+def test_times_add_up(done: tuple[Run, dict[str, object], Diary]) -> None:
+    _, record, _ = done
+    timing = record["timing"]
+    assert isinstance(timing, dict)
+    assert timing["total_s"] == pytest.approx(timing["train_s"] + timing["test_s"])
+    assert timing["ms_per_step"] == pytest.approx(1e3 * timing["train_s"] / 12)
+
+
+def test_the_environment_says_where_numbers_come_from() -> None:
+    found = environment.environment("cpu")
+    assert found["torch"] == torch.__version__
+    assert found["threads"] == torch.get_num_threads()
+    commit = environment.commit()
+    assert commit is None or len(commit.removesuffix("+changed")) == 40

@@ -1,0 +1,111 @@
+"""A user's nn.Module as a backbone: same numbers, never changed, safe in threads."""
+
+from __future__ import annotations
+
+import copy
+import threading
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from bison_ocl.errors import UserError
+from bison_ocl.nets.module import ModuleBackbone
+from bison_ocl.nets.norm import Mode
+from bison_ocl.rng import key_of
+from tests.tiny import same, snapshot
+
+SHAPE = (3, 8, 8)
+X = torch.rand(6, *SHAPE, generator=torch.Generator().manual_seed(0))
+
+
+def module() -> nn.Module:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(
+            nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+        )
+
+
+def start(backbone: ModuleBackbone) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    params = backbone.parameters(key_of(0, 0, "init"))
+    return params, backbone.statistics(params)
+
+
+def test_features_and_starting_weights_are_the_modules() -> None:
+    net = module()
+    backbone = ModuleBackbone(net, SHAPE)
+    params, stats = start(backbone)
+    assert backbone.features == 5
+    assert same(params, snapshot(dict(net.named_parameters())))
+    assert same(stats, snapshot(dict(net.named_buffers())))
+
+
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_passes_equal_the_modules_own(mode: Mode) -> None:
+    net = module()
+    backbone = ModuleBackbone(net, SHAPE)
+    params, stats = start(backbone)
+    before = snapshot([params, stats][0] | stats)
+    z, moved = backbone(params, stats, X, mode)
+    own = copy.deepcopy(net).train(mode == "train")
+    assert torch.equal(z, own(X))
+    assert same(moved, snapshot(dict(own.named_buffers())))
+    assert same(snapshot(params | stats), before)
+
+
+def test_the_module_itself_is_never_changed() -> None:
+    net = module().eval()
+    before = snapshot(net.state_dict())
+    backbone = ModuleBackbone(net, SHAPE)
+    params, stats = start(backbone)
+    for value in params.values():
+        value.zero_()
+    backbone(params, stats, X, "train")
+    assert same(snapshot(net.state_dict()), before)
+    assert not net.training
+
+
+def test_later_changes_of_the_module_do_not_reach_the_backbone() -> None:
+    net = module()
+    backbone = ModuleBackbone(net, SHAPE)
+    wanted = snapshot(dict(net.named_parameters()))
+    with torch.no_grad():
+        for value in net.parameters():
+            value.zero_()
+    assert same(snapshot(start(backbone)[0]), wanted)
+
+
+def test_gradients_flow_to_the_parameters_given() -> None:
+    backbone = ModuleBackbone(module(), SHAPE)
+    params, stats = start(backbone)
+    params = {name: value.requires_grad_() for name, value in params.items()}
+    z, _ = backbone(params, stats, X, "train")
+    grads = torch.autograd.grad(z.square().sum(), list(params.values()))
+    assert all(grad.abs().sum() > 0 for grad in grads[1:])
+
+
+def test_threads_do_not_see_each_others_mode() -> None:
+    backbone = ModuleBackbone(module(), SHAPE)
+    params, stats = start(backbone)
+    modes: list[Mode] = ["train", "eval"]
+    wanted = {mode: backbone(params, stats, X, mode)[0] for mode in modes}
+    wrong: list[str] = []
+
+    def work(mode: Mode) -> None:
+        for _ in range(100):
+            if not torch.equal(backbone(params, stats, X, mode)[0], wanted[mode]):
+                wrong.append(mode)
+
+    threads = [threading.Thread(target=work, args=(mode,)) for mode in modes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert not torch.equal(wanted["train"], wanted["eval"])
+
+
+def test_modules_that_return_no_feature_vectors_are_refused() -> None:
+    with pytest.raises(UserError, match=r"must return features \[B, d\], not \[2, 5, 6, 6\]"):
+        ModuleBackbone(nn.Conv2d(3, 5, 3), SHAPE)

@@ -1,0 +1,158 @@
+"""Tables: mean ± std over seeds, how many, and AI only against the run on the same stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bison_ocl.evaluate.metrics import average_accuracy, forgetting
+from bison_ocl.experiments.intransigence import with_intransigence
+from bison_ocl.report.tables import percent, rows, show
+
+GOOD = [[0.9, 0.0], [0.7, 0.8]]
+BETTER = [[1.0, 0.0], [0.9, 0.6]]
+FORGOT = [[0.8, 0.0], [0.0, 1.0]]
+
+
+def record(method: str, matrix: list[list[float]], seed: int = 0, **changes: Any) -> dict[str, Any]:
+    metrics = {
+        "AA": average_accuracy(matrix),
+        "AF": forgetting(matrix, "text"),
+        "AF_table": forgetting(matrix, "table"),
+        "AI": None,
+    }
+    return {
+        "schema": 1,
+        "method": method,
+        "data": "split-digits",
+        "memory": 0 if method == "finetune" else 100,
+        "seed": seed,
+        "settings": {"lr": 0.1},
+        "class_order": [0, 1, 2, 3],
+        "accuracy": matrix,
+        "metrics": metrics,
+        **changes,
+    }
+
+
+def test_mean_and_sample_deviation_over_seeds() -> None:
+    (row,) = rows([record("er", GOOD, 0), record("er", BETTER, 1)])
+    assert (row.method, row.data, row.memory) == ("er", "split-digits", 100)
+    assert row.AA.n == 2
+    assert row.AA.mean == pytest.approx(0.75)
+    assert row.AA.std == pytest.approx(np.std([0.75, 0.75], ddof=1))
+    assert row.AF.mean == pytest.approx(0.15)
+    assert row.AF.std == pytest.approx(0.1 / np.sqrt(2))
+    assert row.AF_table.mean == pytest.approx(0.075)
+    assert [point.mean for point in row.curve] == pytest.approx([0.95, 0.75])
+    assert row.curve[0].std == pytest.approx(0.1 / np.sqrt(2))
+
+
+def test_what_differs_has_a_row_of_its_own_in_order_of_appearance() -> None:
+    found = rows(
+        [
+            record("er", GOOD),
+            record("bison", GOOD),
+            record("er", GOOD, 1),
+            record("er", GOOD, settings={"lr": 0.2}),
+            record("er", GOOD, memory=50),
+            record("er", GOOD, data="other"),
+        ]
+    )
+    assert [(row.method, row.AA.n) for row in found] == [
+        ("er", 2),
+        ("bison", 1),
+        ("er", 1),
+        ("er", 1),
+        ("er", 1),
+    ]
+
+
+# --- intransigence ---
+
+
+def test_ai_is_the_reference_just_after_each_task_less_the_runs() -> None:
+    found = rows([record("finetune", FORGOT), record("er", GOOD)])
+    assert found[0].AI is not None
+    assert found[0].AI.mean == 0
+    assert found[1].AI is not None
+    assert found[1].AI.mean == pytest.approx(((0.8 - 0.9) + (1.0 - 0.8)) / 2)
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"class_order": [1, 0, 2, 3]}, {"data": "other"}], ids=str
+)
+def test_ai_needs_the_same_stream(change: dict[str, Any]) -> None:
+    reference, run = with_intransigence([record("finetune", FORGOT), record("er", GOOD) | change])
+    assert reference["metrics"]["AI"] == 0
+    assert run["metrics"]["AI"] is None
+    assert run["reference"] is None
+
+
+def test_ai_pairs_each_seed_with_its_own_reference() -> None:
+    found = with_intransigence(
+        [
+            record("er", GOOD, 0),
+            record("er", GOOD, 1),
+            record("finetune", FORGOT, 1),
+            record("finetune", BETTER, 0),
+        ]
+    )
+    assert found[0]["metrics"]["AI"] == pytest.approx((0.1 - 0.2) / 2)
+    assert found[1]["metrics"]["AI"] == pytest.approx((-0.1 + 0.2) / 2)
+
+
+def test_a_row_has_ai_only_if_every_seed_has() -> None:
+    found = rows([record("er", GOOD, 0), record("er", GOOD, 1), record("finetune", FORGOT, 0)])
+    assert found[0].AI is None
+
+
+def test_records_are_not_changed() -> None:
+    original = [record("er", GOOD), record("finetune", FORGOT)]
+    rows(original)
+    assert original == [record("er", GOOD), record("finetune", FORGOT)]
+
+
+# --- what is printed ---
+
+
+def test_percent() -> None:
+    assert percent(0.8123, 0.0134) == "81.2 ± 1.3"
+    assert percent(0.8123, None) == "81.2"
+    assert percent(-0.05, 0.0) == "-5.0 ± 0.0"
+
+
+def printed(records: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    show(records)
+    return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_table_holds_the_records_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    head, *lines = printed(
+        [
+            record("finetune", FORGOT, 0),
+            record("er", GOOD, 0),
+            record("er", BETTER, 1),
+        ],
+        capsys,
+    )
+    assert " ".join(head) == "method data memory AA % AF % AF_table % AI % n"
+    assert " ".join(lines[0]) == "finetune split-digits 0 50.0 80.0 40.0 0.0 1"
+    assert " ".join(lines[1]) == "er split-digits 100 75.0 ± 0.0 15.0 ± 7.1 7.5 ± 3.5 – 2"
+
+
+def test_names_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "folder:/data/[red]/:bison:/[/x]"
+    _, line = printed([record("er", GOOD, data=name)], capsys)
+    assert line[1] == name
+
+
+def test_a_narrow_pipe_does_not_cut_the_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    lines = printed([record("er", GOOD)], capsys)
+    assert len(lines) == 2
+    assert lines[1][-1] == "1"

@@ -1,0 +1,44 @@
+"""Lists of what there is, read from files without importing them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from bison_ocl import methods
+from bison_ocl.catalogue import listing
+from bison_ocl.methods import METHODS
+
+
+def package(folder: Path, **files: str) -> ModuleType:
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text, "utf-8")
+    module = ModuleType("package")
+    module.__file__ = str(folder / "__init__.py")
+    return module
+
+
+def test_name_what_and_where_from(tmp_path: Path) -> None:
+    one = '"""Does α.\n\nSomebody 2020.\nMore.\n"""\nraise SystemExit("imported")\n'
+    found = listing(
+        package(tmp_path, one=one, two='"""Does two."""\n'), {"first-one": "one", "second": "two"}
+    )
+    assert found.splitlines() == [
+        "first-one  Does α.",
+        "           Somebody 2020.",
+        "second     Does two.",
+    ]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_listed_with_its_own_words(name: str) -> None:
+    text = listing(methods, {name: METHODS[name].split(".")[0]})
+    file = Path(methods.__file__).parent / f"{METHODS[name].split('.')[0]}.py"
+    docstring = ast.get_docstring(ast.parse(file.read_text("utf-8")))
+    assert docstring
+    what, source = text.splitlines()
+    assert what == f"{name}  {docstring.splitlines()[0]}"
+    assert source.strip() == docstring.splitlines()[2]

@@ -1,0 +1,83 @@
+"""Images from outside become bytes [N, 3, H, W], or are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from bison_ocl.errors import UserError
+from bison_ocl.images import to_bytes
+
+BYTES = np.arange(2 * 4 * 5 * 3, dtype=np.uint8).reshape(2, 4, 5, 3)
+WANTED = torch.from_numpy(BYTES.transpose(0, 3, 1, 2).copy())
+
+
+def test_height_width_channels_and_channels_first_are_told_apart() -> None:
+    assert torch.equal(to_bytes(BYTES), WANTED)
+    assert torch.equal(to_bytes(BYTES.transpose(0, 3, 1, 2)), WANTED)
+    assert to_bytes(BYTES).is_contiguous()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_every_byte_survives_the_way_over_floats(dtype: Any) -> None:
+    x = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
+    assert torch.equal(to_bytes((x / 255).astype(dtype)), to_bytes(x))
+
+
+def test_floats_round_to_the_nearest_byte_and_bounds_are_allowed() -> None:
+    x = torch.tensor([0.0, 0.4 / 255, 0.6 / 255, 254.6 / 255, 1.0]).reshape(1, 1, 1, 5)
+    assert to_bytes(x)[0, 0, 0].tolist() == [0, 0, 1, 255, 255]
+
+
+def test_grey_is_repeated() -> None:
+    assert torch.equal(to_bytes(BYTES[..., :1]), WANTED[:, :1].expand(-1, 3, -1, -1))
+
+
+def test_result_shares_nothing_with_the_input() -> None:
+    for source in (BYTES.copy(), torch.from_numpy(BYTES.copy()), WANTED.clone()):
+        before = to_bytes(source)
+        source[:] = 0
+        assert torch.equal(before, WANTED)
+        assert before.untyped_storage().nbytes() == before.numel()
+
+
+def test_read_only_arrays_as_pillow_gives_them() -> None:
+    picture = np.asarray(Image.fromarray(BYTES[0]))
+    assert not picture.flags.writeable
+    assert torch.equal(to_bytes(picture[None]), WANTED[:1])
+
+
+def test_gradients_and_lists_are_no_obstacle() -> None:
+    x = (WANTED.float() / 255).requires_grad_()
+    assert torch.equal(to_bytes(x), WANTED)
+    assert torch.equal(to_bytes(list(BYTES)), WANTED)
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (BYTES.astype(np.int64), "not torch.int64: convert"),
+        (BYTES.astype(bool), "not torch.bool"),
+        (BYTES.astype(np.complex64), "not torch.complex64"),
+        (BYTES.astype(np.float32), r"lie in \[0, 1\], not \[0, 119\]: scale"),
+        (np.full((1, 2, 2, 3), np.nan), "NaN"),
+        (np.full((1, 2, 2, 3), -np.inf), "infinite"),
+        (torch.full((1, 3, 2, 2), 1.0001), "scale them"),
+        (BYTES[0], r"not \[4, 5, 3\]: add or drop an axis"),
+        (BYTES[None], "add or drop an axis"),
+        (np.float32(0.5), "add or drop an axis"),
+        (np.zeros((2, 4, 5, 2), np.uint8), r"1 or 3 channels, not \[2, 4, 5, 2\]"),
+        (np.zeros((2, 4, 0, 3), np.uint8), "must have pixels"),
+        ([[1], [1, 2]], "numeric array"),
+        (np.array([["a"]]), "numeric array"),
+        (object(), "numeric array"),
+    ],
+)
+def test_anything_else_is_refused_in_one_line(images: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        to_bytes(images)
+    assert "\n" not in str(caught.value)

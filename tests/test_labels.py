@@ -1,0 +1,89 @@
+"""Labels: numbered as they appear, plain values, and back from JSON as they were."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bison_ocl.errors import UserError
+from bison_ocl.labels import Labels, decode, encode
+
+
+def test_numbers_follow_the_order_of_appearance() -> None:
+    labels = Labels()
+    assert labels.add(["b", "a", "b"]) is True
+    assert labels.add(["a"]) is False
+    assert labels.add(["a", "c"]) is True
+    assert labels.all == ["b", "a", "c"]
+    assert [labels.number(name) for name in "abc"] == [1, 0, 2]
+    assert len(labels) == 3
+
+
+def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
+    labels = Labels(limit=2)
+    labels.add("a")
+    labels.check_room(["a", "b", "a", "b"])
+    with pytest.raises(UserError, match="label 'c' would be class 3 of 2"):
+        labels.check_room(["b", "c"])
+    assert labels.all == ["a"]
+    Labels().check_room(range(1000))
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (np.array([1, 2]), [1, 2]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (np.array([True, False]), [True, False]),
+        (torch.tensor([3, 4]), [3, 4]),
+        ([torch.tensor(3), np.int8(4), np.float64(0.5), np.bool_(True)], [3, 4, 0.5, True]),
+        ((x for x in "ab"), ["a", "b"]),
+        ([("a", 1), None], [("a", 1), None]),
+    ],
+)
+def test_plain_values(given: Any, found: list[Any]) -> None:
+    values = Labels().plain(given)
+    assert values == found
+    assert [type(value) for value in values] == [type(value) for value in found]
+
+
+@pytest.mark.parametrize("label", [[1], {}, {1}, (1, [2]), np.zeros(2), torch.zeros(3)])
+def test_what_cannot_be_looked_up_is_refused(label: Any) -> None:
+    with pytest.raises(UserError, match="not one hashable value: use a string") as caught:
+        Labels().plain(["fine", label])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("labels", ["ab", None, 3, np.array(3)])
+def test_labels_must_be_a_sequence(labels: Any) -> None:
+    with pytest.raises(UserError, match="one label an image"):
+        Labels().plain(labels)
+
+
+@pytest.mark.parametrize(
+    "label", ["", "é", 0, -1, 2**80, 0.1, float("inf"), True, None, (), ((1,), "x", None)]
+)
+def test_json_and_back(label: Any) -> None:
+    back = decode(json.loads(json.dumps(encode(label))))
+    assert back == label
+    assert type(back) is type(label)
+
+
+@pytest.mark.parametrize("label", [b"x", frozenset(), 1j, (1, b"x"), object()])
+def test_other_types_cannot_be_saved(label: Any) -> None:
+    with pytest.raises(UserError, match="cannot be saved: use strings"):
+        encode(label)
+
+
+def test_all_of_them_and_back() -> None:
+    labels = Labels()
+    labels.add(["a", (1, 2), None])
+    again = Labels.decoded(json.loads(json.dumps(labels.encoded())), limit=3)
+    assert again.all == labels.all
+    assert again.number((1, 2)) == 1
+    with pytest.raises(UserError):
+        again.check_room(["d"])

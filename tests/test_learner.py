@@ -1,0 +1,661 @@
+"""The Learner: what it is fed, what it answers, where it lies, and that it equals a run."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable
+from enum import Enum
+from functools import partialmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import bison_ocl.learner
+from bison_ocl import Learner, UserError, checkpoint, tree
+from bison_ocl.batch import Batch
+from bison_ocl.data.dataset import Dataset
+from bison_ocl.engine import Engine
+from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.train import Run
+from bison_ocl.methods import METHODS, method_class
+from bison_ocl.methods.method import Method
+from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.state import State
+from bison_ocl.stream.class_incremental import class_incremental
+from tests.tiny import begin, images, same, snapshot, stream
+
+ANIMALS = ["bison", "crane", "otter", "whale"]
+
+
+class Kind(Enum):
+    A = 1
+
+
+def backbone(seed: int = 0) -> nn.Module:
+    """A few numbers with a normalisation, so that its statistics take part."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Sequential(
+            nn.Conv2d(3, 6, 3, stride=2, padding=1),
+            nn.BatchNorm2d(6),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(2),
+            nn.Flatten(),
+        )
+
+
+def new(method: str = "bison", **options: Any) -> Learner:
+    return Learner(method, **({"memory": 20, "backbone": backbone()} | options))
+
+
+def quick_settings(name: str) -> dict[str, int]:
+    """A network of few numbers, and few rounds where a method goes over its memory many times."""
+    rounds = {"epochs": 2} if hasattr(method_class(name), "epochs") else {}
+    return {"filters": 2} | rounds
+
+
+def state(learner: Learner) -> State:
+    assert learner._state is not None
+    return learner._state
+
+
+def everything(learner: Learner) -> dict[str, Tensor]:
+    """What a learner knows, in copies, the spare row of its memory aside."""
+    return snapshot({"state": checkpoint.pack(state(learner))[0]})
+
+
+def herd(n: int, classes: int = 4, seed: int = 0) -> tuple[Tensor, list[int]]:
+    """n images of classes in random order."""
+    y = torch.randint(0, classes, (n,), generator=torch.Generator().manual_seed(seed))
+    return images(y, seed), y.tolist()
+
+
+def trained(method: str = "bison", n: int = 40, **options: Any) -> Learner:
+    learner = new(method, **options)
+    x, y = herd(n)
+    learner.observe(x, [ANIMALS[i] for i in y])
+    return learner
+
+
+# --- batches ---
+
+
+@pytest.mark.parametrize("size", [1, 3, 47])
+def test_batch_size_of_the_caller_does_not_matter(size: int) -> None:
+    x, y = herd(47)
+    learners = []
+    for step in (10, size):
+        learner = new()
+        for i in range(0, len(x), step):
+            learner.observe(x[i : i + step], y[i : i + step])
+        learner.flush()
+        learners.append(learner)
+    assert same(*map(everything, learners))
+    assert learners[0].labels == learners[1].labels == list(dict.fromkeys(y))
+    assert state(learners[1]).step == 5
+    assert state(learners[1]).memory.seen == 47
+
+
+def test_images_wait_for_their_batch_and_are_flushed_on_request() -> None:
+    learner = new()
+    x, y = herd(13)
+    learner.observe(x, y)
+    assert state(learner).memory.seen == 10
+    assert learner.labels == list(dict.fromkeys(y[:10]))
+    learner.flush()
+    assert state(learner).memory.seen == 13
+    learner.flush()
+    assert state(learner).step == 2
+
+
+@pytest.mark.parametrize("action", ["predict", "predict_proba", "save", "new_task"])
+def test_waiting_images_are_learned_before(action: str, tmp_path: Path) -> None:
+    learner = new()
+    x, y = herd(7)
+    learner.observe(x, y)
+    assert state(learner).memory.seen == 0
+    argument = {"save": [tmp_path / "herd"], "new_task": []}.get(action, [x])
+    getattr(learner, action)(*argument)
+    assert state(learner).memory.seen == 7
+
+
+def test_nothing_to_see_changes_nothing() -> None:
+    learner = trained()
+    before = everything(learner)
+    learner.observe(np.zeros((0, 8, 8, 3), np.uint8), [])
+    assert same(before, everything(learner))
+    assert learner.predict(np.zeros((0, 8, 8, 3), np.uint8)) == []
+    assert learner.predict_proba(np.zeros((0, 8, 8, 3), np.uint8)).shape == (0, 4)
+
+
+def test_observed_images_may_be_overwritten_by_the_caller() -> None:
+    x, y = herd(10)
+    one, other = new(), new()
+    one.observe(x[:5], y[:5])
+    other.observe(reused := x[:5].clone(), y[:5])
+    reused.zero_()
+    for learner in (one, other):
+        learner.observe(x[5:], y[5:])
+    assert same(everything(one), everything(other))
+
+
+# --- labels ---
+
+
+def test_labels_of_any_hashable_type() -> None:
+    labels = ["a", 7, (1, "b"), None, 2.5, Kind.A, frozenset({1}), True, np.int64(9), np.str_("c")]
+    learner = new()
+    learner.observe(images(torch.arange(10)), labels)
+    found = learner.labels
+    assert found == ["a", 7, (1, "b"), None, 2.5, Kind.A, frozenset({1}), True, 9, "c"]
+    assert type(found[7]) is bool
+    assert (type(found[8]), type(found[9])) == (int, str)
+    assert set(learner.predict(images(torch.arange(10), seed=1))) <= set(found)
+
+
+@pytest.mark.parametrize(
+    "make", [list, tuple, iter, np.array, torch.tensor, lambda y: [np.int32(i) for i in y]]
+)
+def test_labels_come_in_any_sequence(make: Callable[[list[int]], Any]) -> None:
+    x, y = herd(20)
+    plain, wrapped = new(), new()
+    plain.observe(x, y)
+    wrapped.observe(x, make(y))
+    assert plain.labels == wrapped.labels
+    assert all(type(label) is int for label in wrapped.labels)
+    assert same(everything(plain), everything(wrapped))
+
+
+def test_an_array_of_strings_is_known_by_plain_strings() -> None:
+    learner = new()
+    learner.observe(images(torch.arange(10)), np.array(list("abababcdab")))
+    assert learner.labels == list("abcd")
+    assert learner.predict(images(torch.arange(1)))[0] in list("abcd")
+
+
+# --- heads that grow ---
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_grown_heads_step_as_heads_born_large(name: str) -> None:
+    method = configured(name, None, {})
+    engine = Engine(method)
+    me = begin(method, classes=8, closed=False)
+    blank = begin(method, classes=16, closed=False)
+    for batch in (batch for task in stream(classes=8, tasks=2) for batch in task):
+        large = tree.map_leaves(torch.clone, tree.paste(me, blank))
+        large, _ = engine.step(large, batch)
+        me, _ = engine.step(me, batch)
+        seen, fresh, start = tree.named(me), tree.named(large), tree.named(blank)
+        for path, value in seen.items():
+            corner = fresh[path][tuple(slice(0, n) for n in value.shape)]
+            torch.testing.assert_close(corner, value, rtol=1e-10, atol=1e-13, msg=path)
+            if value.shape[:1] != fresh[path].shape[:1]:  # a row a class: unseen ones rest
+                assert torch.equal(fresh[path][8:], start[path][8:]), path
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_learner_that_grew_equals_one_with_room(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    precise = partialmethod(Method.init, dtype=torch.float64)
+    monkeypatch.setattr(Method, "init", precise)
+    learners = []
+    for rows in (2, 16):
+        monkeypatch.setattr(bison_ocl.learner, "FIRST_CAPACITY", rows)
+        learner = new(name, backbone=None, filters=1)
+        for first in range(0, 12, 3):
+            y = first + torch.arange(10) % 3
+            learner.observe(images(y, seed=first), y.tolist())
+        learners.append(learner)
+    assert [state(learner).classes for learner in learners] == [16, 16]
+    one, other = map(everything, learners)
+    for path, value in one.items():
+        torch.testing.assert_close(other[path], value, rtol=1e-6, atol=1e-8, msg=path)
+
+
+def test_heads_double() -> None:
+    learner, sizes = new(), []
+    for first in range(0, 20, 5):
+        y = first + torch.arange(10) % 5
+        learner.observe(images(y % 8), y.tolist())
+        sizes.append(state(learner).classes)
+    assert sizes == [8, 16, 16, 32]
+    assert state(learner).table.tolist() == [0] * 20 + [-1] * 12
+
+
+def test_growing_moves_no_known_row() -> None:
+    learner = trained()
+    before = state(learner).net.params["stream"]["weight"]
+    grown = learner._grown(9).net.params["stream"]["weight"]
+    assert grown.shape[0] == 16
+    assert torch.equal(grown[:8], before)
+    assert len(grown.unique(dim=0)) == 16
+
+
+# --- what images may be ---
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda x: x.numpy(),
+        lambda x: x.permute(0, 2, 3, 1),
+        lambda x: x.permute(0, 2, 3, 1).numpy(),
+        lambda x: x.float() / 255,
+        lambda x: x.double() / 255,
+        lambda x: (x.float() / 255).numpy(),
+        lambda x: x.permute(0, 2, 3, 1).numpy()[::-1][::-1],
+        lambda x: x.tolist() and [image.numpy() for image in x],
+    ],
+)
+def test_every_form_of_the_same_images_is_the_same(form: Callable[[Tensor], Any]) -> None:
+    x, y = herd(30)
+    plain, other = new(), new()
+    plain.observe(x, y)
+    other.observe(form(x), y)
+    assert same(everything(plain), everything(other))
+    assert plain.predict(x) == other.predict(form(x))
+
+
+def test_grey_images_count_as_three_equal_channels() -> None:
+    x, y = herd(20)
+    grey = x[:, :1]
+    learners = [new() for _ in range(3)]
+    for learner, form in zip(
+        learners, (grey.repeat(1, 3, 1, 1), grey, grey.permute(0, 2, 3, 1).numpy()), strict=True
+    ):
+        learner.observe(form, y)
+    assert same(everything(learners[0]), everything(learners[1]))
+    assert same(everything(learners[0]), everything(learners[2]))
+
+
+# --- answers ---
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_predictions_are_labels_seen(name: str) -> None:
+    learner = trained(name, classes=10)
+    x, _ = herd(30, classes=8, seed=1)
+    found = learner.predict(x)
+    assert len(found) == 30
+    assert set(found) <= set(learner.labels)
+    share = learner.predict_proba(x)
+    assert share.shape == (30, 4)
+    np.testing.assert_allclose(share.sum(1), 1, rtol=1e-5)
+    assert [learner.labels[i] for i in share.argmax(1)] == found
+
+
+def test_a_learnable_stream_is_learned() -> None:
+    learner = trained("bison", n=200)
+    x, y = herd(40, seed=1)
+    hits = [a == ANIMALS[b] for a, b in zip(learner.predict(x), y, strict=True)]
+    assert sum(hits) > 30
+
+
+def test_predicting_changes_nothing() -> None:
+    learner = trained()
+    before = everything(learner)
+    x, _ = herd(5)
+    assert learner.predict(x) == learner.predict(x)
+    assert same(before, everything(learner))
+
+
+def test_predictions_follow_what_was_learned_since() -> None:
+    learner = trained(n=10)
+    x, _ = herd(40, seed=3)
+    before = learner.predict_proba(x)
+    learner.observe(*herd(10, seed=4))
+    assert learner.predict_proba(x).shape != before.shape
+    early = learner.predict_proba(x)
+    learner.observe(*herd(10, seed=5))
+    assert not np.array_equal(early, learner.predict_proba(x))
+
+
+# --- tasks ---
+
+
+def feed(learner: Learner, *labels: int) -> None:
+    """One step for each label."""
+    for label in labels:
+        y = torch.full((2,), label)
+        learner.observe(images(y, seed=label), y.tolist())
+
+
+def quick(**options: Any) -> Learner:
+    return new("finetune", stream_batch=2, **options)
+
+
+def test_ten_classes_that_arrive_together_are_one_task() -> None:
+    learner = quick()
+    feed(learner, *[c for c in range(10) for _ in range(20)])
+    assert state(learner).task == 0
+    assert state(learner).table.tolist() == [0] * 10 + [-1] * 6
+
+
+@pytest.mark.parametrize(("quiet", "tasks"), [(49, 0), (50, 1)])
+def test_fifty_steps_without_news_end_a_task(quiet: int, tasks: int) -> None:
+    learner = quick()
+    feed(learner, 0, *[0] * quiet, 1, 2)
+    assert state(learner).task == tasks
+    assert state(learner).table.tolist()[:3] == [0, tasks, tasks]
+    assert state(learner).later is bool(tasks)
+
+
+def test_the_gap_is_a_setting() -> None:
+    gapped, never = quick(task_gap=2), quick(task_gap=None)
+    for learner in (gapped, never):
+        feed(learner, 0, 0, 1, 1, 1, 2, 3)
+    assert state(gapped).table.tolist()[:4] == [0, 0, 1, 1]
+    assert state(never).task == 0
+
+
+def test_told_boundaries_replace_the_guessed_ones() -> None:
+    learner = quick(task_gap=1)
+    feed(learner, 0, 0, 1)
+    assert state(learner).task == 1
+    learner.new_task()
+    feed(learner, 2, 2, 2, 3)
+    assert state(learner).table.tolist()[:4] == [0, 1, 2, 2]
+
+
+def test_a_boundary_resets_what_the_method_resets() -> None:
+    learner = trained("bison")
+    assert state(learner).net.scalar("a") != 0
+    learner.new_task()
+    assert state(learner).net.scalar("a") == 0
+    assert state(learner).task == 1
+
+
+def test_new_task_before_the_first_image_is_harmless() -> None:
+    learner = new()
+    learner.new_task()
+    learner.observe(*herd(10))
+    assert state(learner).task == 0
+
+
+# --- the same as a run ---
+
+
+def small_data() -> Dataset:
+    train = torch.arange(6).repeat_interleave(17)
+    test = torch.arange(6).repeat_interleave(4)
+    names = tuple(f"class {i}" for i in range(6))
+    return Dataset("tiny", Batch(images(train), train), Batch(images(test, 1), test), 6, 3, names)
+
+
+class Nobody:
+    def stepped(self, task: int, step: int) -> None: ...
+
+    def tested(self, task: int, accuracy: float) -> None: ...
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_with_classes_given_a_learner_equals_run_bit_for_bit(name: str) -> None:
+    method = configured(name, None, quick_settings(name))
+    memory = 20 if method.replays else 0
+    course = class_incremental(small_data(), 3)
+    run = Run(Spec(name, "tiny", memory, 3, settings_of(method)), method, course)
+    run.train(Nobody())
+    learner = Learner(name, memory=20, seed=3, classes=6, **quick_settings(name))
+    data = course.dataset
+    for index in course.images:  # 34 images a task: the last batch is short
+        for part in torch.split(index, 7):
+            learner.observe(data.train.x[part], data.train.y[part])
+        learner.new_task()
+    assert same(snapshot(run.me), snapshot(state(learner)))
+    assert learner.labels == list(course.order)
+    named = [f"class {i}" for i in learner.predict(data.test.x)]
+    assert run.learner().predict(data.test.x) == named
+
+
+# --- files ---
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("own", [True, False])
+def test_a_saved_learner_goes_on_as_if_never_saved(name: str, own: bool, tmp_path: Path) -> None:
+    module = backbone() if own else None
+    learner = trained(name, n=27, backbone=module, seed=5, **quick_settings(name))
+    learner.save(tmp_path / "herd.safetensors")
+    same_weights = name == "gdumb"  # it starts anew from the module's own
+    again = backbone(0 if same_weights else 9) if own else None
+    loaded = Learner.load(tmp_path / "herd.safetensors", backbone=again)
+    assert same(everything(learner), everything(loaded))
+    assert learner.labels == loaded.labels
+    for one in (learner, loaded):
+        one.observe(*herd(25, classes=8, seed=2))
+        one.flush()
+    assert same(everything(learner), everything(loaded))
+    x, _ = herd(9, seed=3)
+    assert learner.predict(x) == loaded.predict(x)
+    assert np.array_equal(learner.predict_proba(x), loaded.predict_proba(x))
+
+
+def test_saving_keeps_settings_boundaries_and_limits(tmp_path: Path) -> None:
+    x, y = herd(40)
+    learner = new("bison", beta=0.3, lambda_=2, task_gap=7, classes=5, backbone=None, filters=2)
+    learner.observe(x, y)
+    learner.save(tmp_path / "herd")
+    loaded = Learner.load(tmp_path / "herd")
+    assert loaded.method == learner.method
+    assert loaded._task_gap == 7
+    assert loaded._steps_without_news == learner._steps_without_news > 0
+    assert state(loaded).closed is True
+    with pytest.raises(UserError, match="class 6 of 5"):
+        loaded.observe(images(torch.arange(6)), list("abcdef"))
+
+
+def test_boundaries_that_were_told_stay_told_after_loading(tmp_path: Path) -> None:
+    learner = quick(task_gap=1)
+    feed(learner, 0)
+    learner.new_task()
+    learner.save(tmp_path / "herd")
+    loaded = Learner.load(tmp_path / "herd", backbone=backbone())
+    feed(loaded, 1, 1, 1, 2)
+    assert state(loaded).task == 1
+    assert state(loaded).later is True
+
+
+def test_labels_keep_their_types_in_a_file(tmp_path: Path) -> None:
+    labels = ["a", 7, (1, ("b", None)), None, 2.5, True, False, "é\ud800", float("inf"), -3]
+    learner = new()
+    learner.observe(images(torch.arange(10)), labels)
+    learner.save(tmp_path / "herd")
+    found = Learner.load(tmp_path / "herd", backbone=backbone()).labels
+    assert found == labels
+    assert [type(label) for label in found] == [type(label) for label in labels]
+
+
+def test_labels_that_json_cannot_hold_are_refused_when_saving(tmp_path: Path) -> None:
+    learner = new()
+    learner.observe(images(torch.arange(10)), [Kind.A] * 10)
+    with pytest.raises(UserError, match=r"cannot be saved: use strings"):
+        learner.save(tmp_path / "herd")
+    assert not (tmp_path / "herd").exists()
+
+
+class Bomb:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("dump", [pickle.dump, torch.save])
+def test_loading_runs_no_code(dump: Callable[..., None], tmp_path: Path) -> None:
+    with open(tmp_path / "trap", "wb") as file:
+        dump({"net": Bomb(tmp_path / "boom")}, file)
+    with pytest.raises(UserError, match="not a bison-ocl file"):
+        Learner.load(tmp_path / "trap")
+    assert not (tmp_path / "boom").exists()
+
+
+def test_loading_never_unpickles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained().save(tmp_path / "herd")
+
+    def forbidden(*_: Any, **__: Any) -> None:
+        raise AssertionError("unpickled")
+
+    for module, name in (
+        (pickle, "load"),
+        (pickle, "loads"),
+        (pickle, "Unpickler"),
+        (torch, "load"),
+    ):
+        monkeypatch.setattr(module, name, forbidden)
+    assert Learner.load(tmp_path / "herd", backbone=backbone()).labels
+
+
+def test_loading_needs_the_backbone_it_was_saved_with(tmp_path: Path) -> None:
+    trained().save(tmp_path / "own")
+    trained(backbone=None, filters=2).save(tmp_path / "standard")
+    with pytest.raises(UserError, match=r"give load\(..., backbone=...\)"):
+        Learner.load(tmp_path / "own")
+    with pytest.raises(UserError, match="leave backbone out"):
+        Learner.load(tmp_path / "standard", backbone=backbone())
+    other = nn.Sequential(nn.Flatten(), nn.Linear(192, 24))
+    with pytest.raises(UserError, match="does not fit"):
+        Learner.load(tmp_path / "own", backbone=other)
+
+
+# --- side by side ---
+
+
+def test_learners_in_threads_do_not_disturb_each_other() -> None:
+    shared = backbone()
+    before = snapshot(shared.state_dict())
+
+    def work(seed: int) -> Learner:
+        learner = new(backbone=shared, seed=seed)
+        for i in range(8):
+            learner.observe(*herd(10, seed=100 * seed + i))
+            learner.predict(herd(3)[0])
+        return learner
+
+    found: dict[int, Learner] = {}
+    threads = [
+        threading.Thread(target=lambda s=s: found.update({s: work(s)}))  # type: ignore[misc]
+        for s in (1, 2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed in (1, 2):
+        assert same(everything(work(seed)), everything(found[seed]))
+    assert same(before, snapshot(shared.state_dict()))
+    assert not same(everything(found[1]), everything(found[2]))
+
+
+def test_one_learner_can_predict_from_another_thread() -> None:
+    learner = trained()
+    x, _ = herd(10)
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(learner.predict(x)))
+    thread.start()
+    thread.join()
+    assert answers == [learner.predict(x)]
+
+
+# --- bad input ---
+
+OK = images(torch.arange(2))
+BAD = {
+    "nan": (torch.full((2, 3, 8, 8), torch.nan), [0, 1], "NaN or infinite"),
+    "inf": (torch.full((2, 3, 8, 8), torch.inf), [0, 1], "NaN or infinite"),
+    "above 1": (torch.full((2, 3, 8, 8), 1.5), [0, 1], r"lie in \[0, 1\].*scale them"),
+    "below 0": (torch.full((2, 3, 8, 8), -0.1), [0, 1], r"lie in \[0, 1\]"),
+    "integers": (OK.long(), [0, 1], "uint8 or float.*convert them"),
+    "booleans": (OK > 100, [0, 1], "uint8 or float"),
+    "text": (np.full((2, 8, 8, 3), "x"), [0, 1], "numeric array"),
+    "ragged": ([[1, 2], [3]], [0, 1], "numeric array"),
+    "none": (None, [0, 1], "numeric array"),
+    "too few labels": (OK, [0], "2 images came with 1 labels"),
+    "too many labels": (OK, [0, 1, 2], "2 images came with 3 labels"),
+    "no batch axis": (OK[0], [0], "add or drop an axis"),
+    "five axes": (OK[None], [0], "add or drop an axis"),
+    "four channels": (torch.zeros(2, 4, 8, 8), [0, 1], "1 or 3 channels"),
+    "no pixels": (np.zeros((2, 0, 8, 3), np.uint8), [0, 1], "must have pixels"),
+    "another size": (torch.zeros(2, 3, 9, 8), ["a", "b"], "9x8, earlier ones 8x8: resize"),
+    "a list as label": (OK, [[1], [2]], "not one hashable value"),
+    "a list in a tuple": (OK, [(1, [2]), 0], "not one hashable value"),
+    "an array as label": (OK, [np.zeros(2), np.zeros(2)], "not one hashable value"),
+    "a tensor as label": (OK, [torch.zeros(2), 1], "not one hashable value"),
+    "rows of labels": (OK, np.zeros((2, 2)), "not one hashable value"),
+    "one text as labels": (OK, "ab", "labels must be a sequence"),
+    "no labels": (OK, None, "labels must be a sequence"),
+    "a number as labels": (OK, 3, "labels must be a sequence"),
+    "too many classes": (OK, ["new", "newer"], "class 5 of 4: give a larger classes="),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_and_nothing_is_learned_from_it(case: str) -> None:
+    x, y, message = BAD[case]
+    learner = new("finetune", classes=4)
+    learner.observe(images(torch.arange(12)), ["a", "b", "c", "a", "b", "c"] * 2)
+    before = everything(learner)
+    with pytest.raises(UserError, match=message) as caught:
+        learner.observe(x, y)
+    assert "\n" not in str(caught.value)
+    assert same(before, everything(learner))
+    assert len(learner._waiting) == 2
+    assert learner.labels == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("case", ["nan", "above 1", "integers", "four channels", "another size"])
+def test_bad_images_are_refused_when_predicting(case: str) -> None:
+    x, _, message = BAD[case]
+    with pytest.raises(UserError, match=message):
+        trained("finetune").predict(x)
+
+
+def test_classes_that_wait_count_towards_the_limit() -> None:
+    learner = new("finetune", classes=2)
+    learner.observe(OK, ["a", "b"])
+    with pytest.raises(UserError, match="class 3 of 2"):
+        learner.observe(OK, ["a", "c"])
+    learner.observe(OK, ["b", "a"])
+    learner.flush()
+    assert state(learner).step == 1
+
+
+def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="call observe before predict"):
+        new().predict(OK)
+    with pytest.raises(UserError, match="call observe before predict"):
+        new().predict_proba(OK)
+    with pytest.raises(UserError, match="call observe before save"):
+        new().save(tmp_path / "herd")
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("bisson", {}, "unknown method 'bisson': did you mean 'bison'"),
+        ("xyz", {}, "choose from bison"),
+        ("bison", {"betta": 1}, "unknown setting of bison 'betta': did you mean 'beta'"),
+        ("er", {"lr": float("nan")}, "lr=nan: give a finite number"),
+        ("er", {"lr": "much"}, "give a finite number"),
+        ("er", {"stream_batch": 0}, "whole number of at least 1"),
+        ("er", {"memory": 5}, "memory 5 is smaller than the replay batch 10"),
+        ("bison", {"dc": False}, "add paf=off"),
+    ],
+)
+def test_bad_options_are_refused(method: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Learner(method, **options)
+
+
+def test_the_error_is_the_librarys_own() -> None:
+    assert issubclass(UserError, ValueError)
+    assert bison_ocl.UserError is UserError
+    with pytest.raises(AttributeError):
+        bison_ocl.Nothing  # noqa: B018

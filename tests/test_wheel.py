@@ -1,0 +1,187 @@
+"""A wheel in a clean environment: `bison-ocl demo` from it, with its table and figures.
+
+The one run of the demo serves the regression test as well; workers of pytest-xdist share it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).parent.parent
+METHODS = ["finetune", "er", "bison"]
+
+
+def run(*words: str | Path, folder: Path) -> str:
+    """A command in a folder, without this checkout on its path."""
+    hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "COLUMNS")
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    done = subprocess.run(
+        [str(word) for word in words], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def demonstrated(factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel, the environment and what the demo wrote; made once a session."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "wheel"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "said").exists():
+            for name in ("source", "clean", "borrowed", "elsewhere"):  # of an attempt that failed
+                shutil.rmtree(folder / name, ignore_errors=True)
+            build(folder)
+            install(folder)
+            (folder / "elsewhere").mkdir()
+            command = folder / "clean" / "bin" / "bison-ocl"
+            said = run(command, "demo", "--out", "results", folder=folder / "elsewhere")
+            (folder / "said").write_text(said)
+    return folder
+
+
+def build(folder: Path) -> None:
+    """The wheel, from a copy: building leaves files in the source."""
+    source = folder / "source"
+    leftovers = shutil.ignore_patterns("*.egg-info", "__pycache__")
+    shutil.copytree(ROOT / "src", source / "src", ignore=leftovers)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, source)
+    (folder / "files").write_text(
+        "\n".join(
+            str(path.relative_to(source / "src"))
+            for path in (source / "src").rglob("*")
+            if path.is_file()
+        )
+    )
+    words = ["-m", "build", "--wheel", "--no-isolation", "--outdir", ".."]
+    run(sys.executable, *words, folder=source)
+
+
+def install(folder: Path) -> None:
+    """An environment that sees the packages of this one, but not this package or its source."""
+    (wheel,) = folder.glob("*.whl")
+    venv.create(folder / "clean", with_pip=False)
+    python = folder / "clean" / "bin" / "python"
+    place = Path(
+        run(
+            python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=folder
+        ).strip()
+    )
+    borrowed = folder / "borrowed"
+    borrowed.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "bison_ocl" not in path.name and path.suffix != ".pth":
+            (borrowed / path.name).symlink_to(path)
+    (place / "borrowed.pth").write_text(f"{borrowed}\n")
+    pip = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    run(python, *pip, wheel, folder=folder)
+
+
+def records(folder: Path) -> dict[str, dict[str, Any]]:
+    lines = (folder / "elsewhere" / "results" / "results.jsonl").read_text().splitlines()
+    return {record["method"]: record for record in map(json.loads, lines)}
+
+
+@pytest.mark.slow
+def test_the_demo_runs_from_a_wheel(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = demonstrated(tmp_path_factory)
+    check_contents(folder)
+    check_dependencies(folder)
+    check_table(folder)
+    for name in ("curve.png", "interplay.png"):
+        check_figure(folder / "elsewhere" / "results" / name)
+    assert records(folder)["bison"]["commit"] is None  # installed: no commit to claim
+
+
+def check_contents(folder: Path) -> None:
+    """Every file of the source, data and licences included, and no tests."""
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert set((folder / "files").read_text().splitlines()) <= set(names)
+    assert "bison_ocl/py.typed" in names
+    assert "bison_ocl/data/digits.npz" in names
+    assert any(name.endswith("digits.LICENSE.txt") for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert not any(name.startswith("tests") for name in names)
+
+
+def check_dependencies(folder: Path) -> None:
+    """What the wheel declares can be imported, and is all that its code imports."""
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("/METADATA")]
+        metadata = HeaderParser().parsestr(archive.read(name).decode())
+    needed = [text for text in metadata.get_all("Requires-Dist", []) if "extra ==" not in text]
+    names = [text.split(">")[0].split("=")[0].split("<")[0].strip() for text in needed]
+    assert "torch" in names
+    assert all("==" not in text for text in needed)  # loose bounds; exact pins are elsewhere
+    python = folder / "clean" / "bin" / "python"
+    modules = [{"pillow": "PIL"}.get(name, name) for name in names]
+    code = f"import {', '.join(modules)}, bison_ocl, sys; print(bison_ocl.__file__)"
+    assert run(python, "-c", code, folder=folder).startswith(str(folder / "clean"))
+    assert imported(folder) <= {*modules, "bison_ocl"}
+
+
+def imported(folder: Path) -> set[str]:
+    """Top-level names of every import of the installed package, the standard library's aside."""
+    code = (
+        "import ast, pathlib, sys, bison_ocl\n"
+        "for path in pathlib.Path(bison_ocl.__file__).parent.rglob('*.py'):\n"
+        "    for node in ast.walk(ast.parse(path.read_text('utf-8'))):\n"
+        "        names = [a.name for a in node.names] if isinstance(node, ast.Import) else \\\n"
+        "            [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []\n"
+        "        for name in names:\n"
+        "            if name.split('.')[0] not in sys.stdlib_module_names:\n"
+        "                print(name.split('.')[0])\n"
+    )
+    return set(run(folder / "clean" / "bin" / "python", "-c", code, folder=folder).split())
+
+
+def check_table(folder: Path) -> None:
+    """A line a method with the records' numbers; BISON above ER above FINE-TUNE."""
+    head, *lines, figures = (folder / "said").read_text().splitlines()
+    assert " ".join(head.split()) == "method data memory AA % AF % AF_table % AI % n"
+    assert [line.split()[0] for line in lines] == METHODS
+    found = records(folder)
+    reference = [found["finetune"]["accuracy"][i][i] for i in range(5)]
+    for line, method in zip(lines, METHODS, strict=True):
+        metrics, matrix = found[method]["metrics"], found[method]["accuracy"]
+        ai = sum(best - matrix[i][i] for i, best in enumerate(reference)) / 5
+        numbers = [metrics["AA"], metrics["AF"], metrics["AF_table"], ai]
+        memory = 0 if method == "finetune" else 100
+        shown = " ".join(f"{100 * number:.1f}" for number in numbers)
+        assert " ".join(line.split()) == f"{method} split-digits {memory} {shown} 1".replace(
+            "-0.0", "0.0"
+        )
+    assert figures == "figures: results/curve.png, results/interplay.png"
+    accuracies = [found[method]["metrics"]["AA"] for method in METHODS]
+    assert accuracies == sorted(accuracies)
+    assert len(set(accuracies)) == 3
+
+
+def check_figure(path: Path) -> None:
+    """Not blank."""
+    with Image.open(path) as image:
+        found = image.convert("RGB").getcolors(maxcolors=1 << 24)
+    assert found
+    assert len(found) > 100
