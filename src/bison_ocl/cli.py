@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -33,13 +34,28 @@ HeldOut = Annotated[float | None, typer.Option(help="folder:PATH: share kept for
 def main() -> None:
     """Run the command; bad input ends in one line and status 2."""
     try:
-        app()
+        status = app(standalone_mode=False)
     except UserError as error:
-        print(f"bison-ocl: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("bison-ocl: stopped; `run --resume` continues", file=sys.stderr)
-        sys.exit(130)
+        fail(str(error), 2)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # not one of the parser's own
+            raise
+        fail(error.format_message(), 2)
+    if status == STOPPED:
+        fail("stopped; what is finished is kept, and `run --resume` continues", STOPPED)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+STOPPED = 130
+"""The status after Ctrl-C."""
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """Say in one line what is wrong; a help text is shown as it is."""
+    lines = message.splitlines()
+    whole = message if len(lines) > 3 else f"bison-ocl: {' '.join(lines)}"
+    print(whole, file=sys.stderr)
+    sys.exit(status)
 
 
 def show_version(wanted: bool) -> None:
@@ -149,11 +165,20 @@ def run(
     lines = rows(run(job, watching, say), beside=read(job.results))
     show(lines)
     if any(line.AI is None for line in lines):
-        same = f"--data {data}" + (f" --stream {stream}" if job.stream != DEFAULT else "")
-        say(
-            f"AI needs FINE-TUNE on the same seeds: "
-            f"bison-ocl run finetune {same} --seeds {seeds} --out {out}"
-        )
+        words = [
+            "bison-ocl",
+            "run",
+            "finetune",
+            "--data",
+            data,
+            "--seeds",
+            seeds,
+            "--out",
+            str(out),
+        ]
+        words += ["--stream", stream] if job.stream != DEFAULT else []
+        words += ["--data-dir", str(data_dir)] if data_dir else []
+        say(f"AI needs FINE-TUNE on the same seeds: {shlex.join(words)}")
 
 
 @data_app.command()

@@ -54,6 +54,7 @@ class Learner:
         device: str = "cpu",
         **settings: Any,
     ) -> None:
+        check_arguments(memory=memory, seed=seed, classes=classes, task_gap=task_gap)
         self._name, self._memory, self._seed = method, memory, seed
         self._classes, self._module, self._device = classes, backbone, device
         self.method = configured(method, None, settings)
@@ -252,3 +253,15 @@ def check_memory(method: Method, memory: int) -> None:
             f"memory {memory} is smaller than the replay batch {method.buffer_batch}: "
             f"raise the memory or lower buffer_batch"
         )
+
+
+LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1}
+
+
+def check_arguments(**numbers: int | None) -> None:
+    """Whole numbers in range, before anything is built on them."""
+    for name, value in numbers.items():
+        missing = value is None and name in ("classes", "task_gap")
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not missing and not (whole and LEAST[name] <= value < 2**62):  # type: ignore[operator]
+            raise UserError(f"{name}={value!r}: give a whole number of at least {LEAST[name]}")

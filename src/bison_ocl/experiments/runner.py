@@ -48,6 +48,13 @@ class Job:
     def results(self) -> Path:
         return self.out / "results.jsonl"
 
+    def checkpoint(self, spec: Spec) -> Path:
+        return self.out / "checkpoints" / f"{spec.name}.safetensors"
+
+    def has(self, record: Record, spec: Spec) -> bool:
+        """Whether a record is all that is asked for of a run."""
+        return spec.is_of(record) and set(self.also) <= set(record["also"])
+
 
 def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     """The records of all seeds asked for, those finished earlier included."""
@@ -62,14 +69,20 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     if job.resume and records.set_aside_torn_line(job.results):
         say(f"set aside a cut-off line in {job.results}.torn; that seed runs again")
     found = records.read(job.results)
+    specs = [
+        Spec(job.method, job.data, memory, seed, settings_of(method), stream, job.data_options)
+        for seed in job.seeds
+    ]
+    finished = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
+    check_interrupted(job, [spec for spec in specs if spec.seed not in finished])
     done = []
-    for seed in job.seeds:
-        settings = settings_of(method)
-        spec = Spec(job.method, job.data, memory, seed, settings, stream, job.data_options)
-        finished = [r for r in found if spec.is_of(r) and set(job.also) <= set(r["also"])]
-        if finished:
-            say(f"seed {seed} is finished in {job.results}: skipped")
-        done.append(finished[0] if finished else run_seed(job, spec, method, dataset, watch, say))
+    for spec in specs:
+        if spec.seed in finished:
+            say(f"seed {spec.seed} is finished in {job.results}: skipped")
+            job.checkpoint(spec).unlink(missing_ok=True)  # left by a kill right after the record
+            done.append(finished[spec.seed])
+        else:
+            done.append(run_seed(job, spec, method, dataset, watch, say))
     return done
 
 
@@ -79,13 +92,8 @@ def run_seed(
     """Train one seed and write its record."""
     stream = stream_of(spec.stream, dataset, spec.seed)
     current = Run(spec, method, stream, job.device, job.also)
-    saving = Saving(job.out / "checkpoints" / f"{spec.name}.safetensors", job.checkpoint_every)
+    saving = Saving(job.checkpoint(spec), job.checkpoint_every)
     if saving.path.exists():
-        if not job.resume:
-            raise UserError(
-                f"seed {spec.seed} was interrupted: continue it with --resume, "
-                f"or remove {saving.path}"
-            )
         current.resume(saving.path)
         say(f"seed {spec.seed} goes on from step {current.progress.step} of {current.steps}")
     with watch(current) as watcher:
@@ -95,6 +103,16 @@ def run_seed(
     records.append(job.results, record)
     saving.path.unlink(missing_ok=True)
     return record
+
+
+def check_interrupted(job: Job, specs: Sequence[Spec]) -> None:
+    """Never begin anew over a checkpoint unless the user says what to do with it."""
+    for spec in specs:
+        if not job.resume and job.checkpoint(spec).exists():
+            raise UserError(
+                f"seed {spec.seed} was interrupted: continue it with --resume, "
+                f"or remove {job.checkpoint(spec)}"
+            )
 
 
 def check_writable(folder: Path) -> None:

@@ -38,13 +38,17 @@ class Spec:
         return all(record.get(key) == value for key, value in asdict(self).items())
 
 
+MOST_SEEDS = 100_000
+"""in one range: more is a slip of the finger"""
+
+
 def parse_seeds(text: str) -> list[int]:
     """`0-9`, `3` or `0,2,5-7` as a list without repetitions."""
     seeds: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        match = re.fullmatch(r"\s*(\d{1,10})\s*(?:-\s*(\d{1,10})\s*)?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if last < first or last >= 2**31:
+        if last < first or last >= 2**31 or last - first >= MOST_SEEDS:
             raise UserError(f"--seeds {text!r}: give numbers and ranges, such as 0-9 or 0,2,5-7")
         seeds += range(first, last + 1)
     return list(dict.fromkeys(seeds))

@@ -22,19 +22,19 @@ class ModuleBackbone:
 
     def __init__(self, module: nn.Module, shape: tuple[int, ...]) -> None:
         self._module = copy.deepcopy(module)
+        self.features = width_of(self._module, shape)
         self._copies = threading.local()
-        with torch.no_grad():
-            z = self._copy("eval")(torch.zeros(2, *shape))
-        if z.ndim != 2:
-            raise UserError(f"the backbone must return features [B, d], not {list(z.shape)}")
-        self.features = int(z.shape[1])
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
-        return self._on(key.bits.device, dict(self._module.named_parameters()))
+        named = self._module.named_parameters()
+        return self._on(key.bits.device, {n: value for n, value in named if value.requires_grad})
 
     def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Buffers, and parameters the user has frozen."""
+        named = self._module.named_parameters()
+        frozen = {name: value for name, value in named if not value.requires_grad}
         device = next(iter(params.values())).device
-        return self._on(device, dict(self._module.named_buffers()))
+        return self._on(device, frozen | dict(self._module.named_buffers()))
 
     def _on(self, device: torch.device, values: dict[str, Any]) -> dict[str, Tensor]:
         return {name: value.detach().clone().to(device) for name, value in values.items()}
@@ -52,3 +52,19 @@ class ModuleBackbone:
         moved = {name: value.clone() for name, value in stats.items()}
         z: Tensor = torch.func.functional_call(self._copy(mode), (params, moved), (x,))
         return z, moved
+
+
+def width_of(module: nn.Module, shape: tuple[int, ...]) -> int:
+    """The length of a feature vector, found by trying; says what is wrong with a misfit."""
+    try:
+        with torch.no_grad():
+            z = module.eval()(torch.zeros(2, *shape))
+    except Exception as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"the backbone cannot take images {list(shape)}: {why}") from error
+    if not isinstance(z, Tensor) or z.ndim != 2:
+        found = list(z.shape) if isinstance(z, Tensor) else type(z).__name__
+        raise UserError(f"the backbone must return features [B, d], not {found}")
+    if not any(value.requires_grad for value in module.parameters()):
+        raise UserError("the backbone has nothing to train: give one with parameters")
+    return int(z.shape[1])
