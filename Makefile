@@ -37,8 +37,9 @@ check: $(READY)  ## lint, format check, types, import order
 test: $(READY)  ## run the tests; TESTS="-k name" to choose
 	OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -n $(WORKERS) $(or $(TESTS),--cov)
 
-bench: $(READY)  ## time a training step
+bench: $(READY)  ## time a step of every method, and run the digits that have no record yet
 	$(BIN)/python -m benchmarks.step
+	$(BIN)/python -m benchmarks.digits
 
 demo: $(READY)  ## compare a few methods on the embedded digits; writes demo/
 	$(BIN)/bison-ocl demo --out demo

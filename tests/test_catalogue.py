@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 
 from bison_ocl import methods
-from bison_ocl.catalogue import listing
-from bison_ocl.methods import METHODS
+from bison_ocl.catalogue import class_facts, listing, method_listing
+from bison_ocl.methods import METHODS, method_class
 
 
 def package(folder: Path, **files: str) -> ModuleType:
@@ -42,3 +42,12 @@ def test_every_method_is_listed_with_its_own_words(name: str) -> None:
     what, source = text.splitlines()
     assert what == f"{name}  {docstring.splitlines()[0]}"
     assert source.strip() == docstring.splitlines()[2]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_told_of_a_method_without_importing_it_is_true(name: str) -> None:
+    module = METHODS[name].split(".")[0]
+    facts, found = class_facts(methods, module), method_class(name)
+    assert facts.get("category", "") == found.category
+    assert facts.get("boundaries", False) == found.boundaries
+    assert f"{name:<10}" in method_listing(methods, {name: module})

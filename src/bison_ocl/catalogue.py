@@ -1,4 +1,4 @@
-"""What there is, read from the docstrings of files that are not imported.
+"""What there is, read from the files of a package without importing them.
 
 The first line of a method's or dataset's file says what it is, the next one cites.
 """
@@ -9,16 +9,54 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 
 def listing(package: ModuleType, modules: Mapping[str, str]) -> str:
     """Name, what it is and where it comes from, for modules of a package."""
-    assert package.__file__
-    folder = Path(package.__file__).parent
     width = max(len(name) for name in modules) + 2
     lines = []
     for name, module in modules.items():
-        text = ast.get_docstring(ast.parse((folder / f"{module}.py").read_text("utf-8"))) or ""
-        what, _, source = text.partition("\n\n")
-        lines += [f"{name:<{width}}{what}", f"{'':<{width}}{source.partition(chr(10))[0]}"]
+        what, source = described(package, module)
+        lines += [f"{name:<{width}}{what}", f"{'':<{width}}{source}"]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def method_listing(package: ModuleType, modules: Mapping[str, str]) -> str:
+    """The same for methods, with the paper's category and whether training uses task ends."""
+    lines = ["method    kind  ends  what and where from"]
+    for name, module in modules.items():
+        what, source = described(package, module)
+        facts = class_facts(package, module)
+        ends = "yes" if facts.get("boundaries") else "no"
+        lines += [
+            f"{name:<10}{facts.get('category') or '–':<6}{ends:<6}{what}",
+            f"{'':<22}{source}",
+        ]
+    notes = "kind: T training distinction, F feature enhancement. ends: training uses task ends."
+    return "\n".join([*lines, notes])
+
+
+def described(package: ModuleType, module: str) -> tuple[str, str]:
+    """The first line of a file's docstring and the first after it."""
+    what, _, source = (ast.get_docstring(parsed(package, module)) or "").partition("\n\n")
+    return what, source.partition("\n")[0]
+
+
+def class_facts(package: ModuleType, module: str) -> dict[str, Any]:
+    """Constants of a file's classes, over those of the classes they are based on."""
+    nodes = list(ast.walk(parsed(package, module)))
+    bases = {ast.unparse(b) for node in nodes if isinstance(node, ast.ClassDef) for b in node.bases}
+    facts: dict[str, Any] = {}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and bases & {name.name for name in node.names}:
+            facts |= class_facts(package, (node.module or "").rpartition(".")[2])
+    for node in nodes:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant):
+            facts[ast.unparse(node.target)] = node.value.value
+    return facts
+
+
+def parsed(package: ModuleType, module: str) -> ast.Module:
+    assert package.__file__
+    return ast.parse((Path(package.__file__).parent / f"{module}.py").read_text("utf-8"))

@@ -77,11 +77,12 @@ def options(
 
 @app.command()
 def methods() -> None:
-    """List the methods, with their papers; `bison-ocl methods` computes nothing."""
+    """List the methods, with their papers."""
     from bison_ocl import methods as package
-    from bison_ocl.catalogue import listing
+    from bison_ocl.catalogue import method_listing
 
-    print(listing(package, {name: path.split(".")[0] for name, path in package.METHODS.items()}))
+    modules = {name: path.split(".")[0] for name, path in package.METHODS.items()}
+    print(method_listing(package, modules))
 
 
 @app.command()

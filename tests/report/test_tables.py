@@ -9,6 +9,7 @@ import pytest
 
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments.intransigence import with_intransigence
+from bison_ocl.report.markdown import markdown
 from bison_ocl.report.tables import percent, rows, show
 
 GOOD = [[0.9, 0.0], [0.7, 0.8]]
@@ -30,6 +31,9 @@ def record(method: str, matrix: list[list[float]], seed: int = 0, **changes: Any
         "memory": 0 if method == "finetune" else 100,
         "seed": seed,
         "settings": {"lr": 0.1},
+        "stream": "class-incremental",
+        "data_options": {},
+        "also": {},
         "class_order": [0, 1, 2, 3],
         "accuracy": matrix,
         "metrics": metrics,
@@ -125,7 +129,7 @@ def test_percent() -> None:
 
 
 def printed(records: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
-    show(records)
+    show(rows(records))
     return [line.split() for line in capsys.readouterr().out.splitlines()]
 
 
@@ -156,3 +160,28 @@ def test_a_narrow_pipe_does_not_cut_the_table(
     lines = printed([record("er", GOOD)], capsys)
     assert len(lines) == 2
     assert lines[1][-1] == "1"
+
+
+def test_another_rule_on_the_same_network_has_a_row_of_its_own() -> None:
+    other = {"accuracy": BETTER, "metrics": record("er", BETTER)["metrics"]}
+    found = rows([record("er", GOOD, also={"ncm": other}), record("finetune", FORGOT)])
+    assert [row.method for row in found] == ["er", "er + ncm", "finetune"]
+    assert found[1].AA.mean == pytest.approx(average_accuracy(BETTER))
+    assert found[1].AI is not None
+    assert found[1].AI.mean == pytest.approx((0.8 - 1.0 + 1.0 - 0.6) / 2)
+
+
+def test_of_a_run_done_twice_the_later_record_counts() -> None:
+    (row,) = rows([record("er", GOOD), record("er", BETTER)])
+    assert (row.AA.n, row.AF.mean) == (1, pytest.approx(0.1))
+
+
+def test_references_may_stand_beside_the_records() -> None:
+    (row,) = rows([record("er", GOOD)], beside=[record("finetune", FORGOT)])
+    assert row.AI is not None
+    assert row.AI.mean == pytest.approx((0.8 - 0.9 + 1.0 - 0.8) / 2)
+
+
+def test_markdown_says_what_the_table_says() -> None:
+    lines = markdown(rows([record("er", GOOD, 0), record("er", BETTER, 1)])).splitlines()
+    assert lines[2] == "| er | 100 | 75.0 ± 0.0 | 15.0 ± 7.1 | 7.5 ± 3.5 | – | 2 |"

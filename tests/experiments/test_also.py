@@ -1,0 +1,77 @@
+"""Other inference rules on the same trained network, in the same record."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.runner import Job, run
+
+
+class Nobody:
+    def stepped(self, task: int, step: int) -> None: ...
+
+    def tested(self, task: int, accuracy: float) -> None: ...
+
+
+def job(folder: Path, method: str = "er", **changes: Any) -> Job:
+    small = {"filters": "2", "stream_batch": "40"}
+    return Job(method, "split-digits", 20, [7], small, folder, **changes)
+
+
+def records(asked: Job) -> list[dict[str, Any]]:
+    return run(asked, lambda _: nullcontext(Nobody()), lambda _: None)
+
+
+def test_ncm_changes_no_training_and_stands_beside_the_own_rule(tmp_path: Path) -> None:
+    (plain,) = records(job(tmp_path / "plain"))
+    (both,) = records(job(tmp_path / "both", also=("ncm",)))
+    assert both["accuracy"] == plain["accuracy"]
+    assert plain["also"] == {}
+    found = both["also"]["ncm"]
+    assert found["accuracy"] != both["accuracy"]
+    assert found["metrics"]["AA"] == pytest.approx(sum(found["accuracy"][-1]) / 5)
+
+
+def test_it_is_the_own_rule_of_a_method_that_predicts_so(tmp_path: Path) -> None:
+    (found,) = records(job(tmp_path, "bison", also=("ncm",)))
+    assert found["also"]["ncm"]["accuracy"] == found["accuracy"]
+
+
+def test_a_finished_run_without_the_rule_runs_again(tmp_path: Path) -> None:
+    records(job(tmp_path))
+    (found,) = records(job(tmp_path, also=("ncm",)))
+    assert "ncm" in found["also"]
+    (again,) = records(job(tmp_path))
+    assert again["class_order"] == found["class_order"]
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2
+
+
+def test_unknown_rules_and_methods_without_memory_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="did you mean 'ncm'"):
+        records(job(tmp_path, also=("nmc",)))
+    with pytest.raises(UserError, match="keeps none"):
+        records(job(tmp_path, "finetune", also=("ncm",)))
+    assert not (tmp_path / "results.jsonl").exists()
+
+
+def test_an_interrupted_seed_is_refused_before_any_other_is_trained(tmp_path: Path) -> None:
+    asked = replace(job(tmp_path), seeds=[3, 4])
+    records(replace(asked, seeds=[4]))
+    (line,) = (tmp_path / "results.jsonl").read_text().splitlines()
+    (tmp_path / "results.jsonl").unlink()
+    folder = tmp_path / "checkpoints"
+    from bison_ocl.experiments.spec import Spec
+    from bison_ocl.methods.settings import configured, settings_of
+
+    settings = settings_of(configured("er", "split-digits", asked.settings))
+    (folder / f"{Spec('er', 'split-digits', 20, 4, settings).name}.safetensors").touch()
+    with pytest.raises(UserError, match="seed 4 was interrupted"):
+        records(asked)
+    assert not (tmp_path / "results.jsonl").exists()
+    assert line
