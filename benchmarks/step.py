@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -104,7 +105,7 @@ def seconds(f: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(name: str, pairs: int) -> dict[str, object]:
+def measure(name: str, pairs: int) -> dict[str, Any]:
     """Paired times of one method."""
     step, net = whole(configured(name, DATA, {}))
     alone = bare(net, PASSES[name])
@@ -133,7 +134,7 @@ def main() -> None:
     print(f"{'method':<10}{'ratio':>7}  {'quartiles':<14}{'step ms':>8}{'bare ms':>9}")
     for name in arguments.methods or [name for name in METHODS if name in PASSES]:
         row = measure(name, arguments.pairs)
-        low, high = row["quartiles"]  # type: ignore[misc]
+        low, high = row["quartiles"]
         print(
             f"{name:<10}{row['ratio']:>7.3f}  {low:.3f} – {high:.3f} "
             f"{row['step_ms']:>8.1f}{row['bare_ms']:>9.1f}",

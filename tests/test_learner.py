@@ -659,3 +659,24 @@ def test_the_error_is_the_librarys_own() -> None:
     assert bison_ocl.UserError is UserError
     with pytest.raises(AttributeError):
         bison_ocl.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory": "20"},
+        {"memory": 20.5},
+        {"memory": -3},
+        {"seed": 1.5},
+        {"seed": -1},
+        {"seed": 2**70},
+        {"classes": 0},
+        {"classes": 2.5},
+        {"task_gap": 0},
+        {"task_gap": True},
+    ],
+)
+def test_arguments_that_are_no_numbers_in_range_are_named(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(UserError, match=f"^{name}="):
+        Learner("finetune", **wrong)

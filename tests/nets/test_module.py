@@ -109,3 +109,37 @@ def test_threads_do_not_see_each_others_mode() -> None:
 def test_modules_that_return_no_feature_vectors_are_refused() -> None:
     with pytest.raises(UserError, match=r"must return features \[B, d\], not \[2, 5, 6, 6\]"):
         ModuleBackbone(nn.Conv2d(3, 5, 3), SHAPE)
+
+
+def test_frozen_parameters_are_kept_and_not_trained() -> None:
+    module = nn.Sequential(nn.Flatten(), nn.Linear(12, 5), nn.ReLU(), nn.Linear(5, 4))
+    module[1].requires_grad_(False)
+    backbone = ModuleBackbone(module, (3, 2, 2))
+    params = backbone.parameters(key_of(0, 0, "init"))
+    assert set(params) == {"3.weight", "3.bias"}
+    stats = backbone.statistics(params)
+    assert torch.equal(stats["1.weight"], module[1].weight)
+    x = torch.rand(3, 3, 2, 2)
+    z, moved = backbone(params, stats, x, "train")
+    assert torch.allclose(z, module(x))
+    assert torch.equal(moved["1.weight"], module[1].weight)
+
+
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        (nn.Flatten(), "nothing to train"),
+        (nn.Linear(7, 2), "cannot take images"),
+        (nn.Conv2d(3, 2, 1), r"must return features \[B, d\]"),
+        (nn.LSTM(2, 3), "cannot take images|must return features"),
+    ],
+)
+def test_a_misfit_is_told_in_one_line(module: nn.Module, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        ModuleBackbone(module, (3, 2, 2))
+
+
+def test_lazy_modules_are_made_by_the_first_image() -> None:
+    backbone = ModuleBackbone(nn.Sequential(nn.Flatten(), nn.LazyLinear(6)), (3, 2, 2))
+    assert backbone.features == 6
+    assert backbone.parameters(key_of(0, 0, "init"))["1.weight"].shape == (6, 12)
