@@ -8,25 +8,17 @@ Records go to results/digits/results.jsonl; seeds that are there already are not
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from bison_ocl.experiments.lines import Lines
+from bison_ocl.experiments.lines import in_lines
 from bison_ocl.experiments.records import Record, read
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import parse_seeds
-from bison_ocl.experiments.train import Run, Watcher
 from bison_ocl.methods import METHODS
 from bison_ocl.report.markdown import markdown
 from bison_ocl.report.tables import rows
 
 DATA, MEMORY, OUT = "split-digits", 100, Path("results/digits")
-
-
-@contextmanager
-def watching(current: Run) -> Iterator[Watcher]:
-    yield Lines(current)
 
 
 def main() -> None:
@@ -42,7 +34,7 @@ def main() -> None:
         job = Job(
             name, DATA, MEMORY, seeds, {}, arguments.out, device=arguments.device, resume=True
         )
-        run(job, watching, print)
+        run(job, in_lines, print)
     write(read(arguments.out / "results.jsonl"), arguments.page)
 
 

@@ -19,16 +19,17 @@ from bison_ocl.experiments.environment import commit, environment
 RESULT = Path(__file__).with_name("opening.json")
 
 PROBE = """
-import json, resource, sys, time
+import json, sys, time
 import torch
 from bison_ocl.data import cache, load, places
 name, folder = sys.argv[1:]
-before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+resident = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
+before, start = resident(), time.perf_counter()
 data = load(name, folder)
 seconds = time.perf_counter() - start
-grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+grown = resident() - before
 pixels = data.train.x.numel() + data.test.x.numel()
-found = {"data": name, "seconds": seconds, "MB": grown / 1024, "pixels_MB": pixels / 2**20}
+found = {"data": name, "seconds": seconds, "MB": grown, "pixels_MB": pixels / 2**20}
 print(json.dumps(found))
 """
 

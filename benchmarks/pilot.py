@@ -14,21 +14,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from bison_ocl.experiments.lines import Lines
+from bison_ocl.experiments.lines import in_lines
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import parse_seeds
-from bison_ocl.experiments.train import Run, Watcher
 from bison_ocl.methods import method_class
 from bison_ocl.methods.settings import parse
-
-
-@contextmanager
-def watching(current: Run) -> Iterator[Watcher]:
-    yield Lines(current)
 
 
 def one(text: str, arguments: argparse.Namespace) -> None:
@@ -48,7 +40,7 @@ def one(text: str, arguments: argparse.Namespace) -> None:
         resume=True,
         also=also,
     )
-    run(job, watching, lambda line: print(line, file=sys.stderr))
+    run(job, in_lines, lambda line: print(line, file=sys.stderr))
 
 
 def many(methods: list[str], at_once: int) -> int:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from bison_ocl import tree
+from bison_ocl.durable import write_atomically
 from bison_ocl.errors import UserError
 from bison_ocl.state import State
 
@@ -32,33 +31,6 @@ def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> Non
     text = json.dumps(header)
     metadata = {"format": FORMAT, "header": text, "sha256": checksum(tensors, text)}
     write_atomically(path, save(tensors, metadata))
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by another in one rename, durably."""
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        why = error.strerror or str(error)
-        raise UserError(f"cannot write {path}: {why}; free or choose another place") from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -179,6 +179,8 @@ def run(
         ]
         words += ["--stream", stream] if job.stream != DEFAULT else []
         words += ["--data-dir", str(data_dir)] if data_dir else []
+        for name, value in job.data_options.items():
+            words += [f"--{name.replace('_', '-')}", str(value)]
         say(f"AI needs FINE-TUNE on the same seeds: {shlex.join(words)}")
 
 

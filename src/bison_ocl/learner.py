@@ -199,7 +199,13 @@ class Learner:
         """A learner that goes on from the state of a finished run."""
         settings = settings_of(method)
         learner = cls(
-            name, memory=memory, seed=int(me.seed), classes=me.classes, task_gap=None, **settings
+            name,
+            memory=memory,
+            seed=int(me.seed),
+            classes=me.classes,
+            task_gap=None,
+            device=str(me.seed.device),
+            **settings,
         )
         learner._labels, learner._state = labels, me
         return learner

@@ -31,6 +31,7 @@ DATASETS: dict[str, str] = {
 def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Dataset:
     """The dataset of that name; only its own module is imported."""
     module = module_of(name)
+    check_options(name, options)
     if not hasattr(module, "source"):
         dataset: Dataset = module.load()
         return dataset
@@ -47,12 +48,17 @@ def source_of(name: str, data_dir: str | Path | None = None, **options: Any) -> 
     module = module_of(name)
     if not hasattr(module, "source"):
         raise UserError(f"{name} is part of the package: there are no files to look for")
+    check_options(name, options)
     _, colon, path = name.partition(":")
-    if options and not colon:
-        raise UserError(f"{name} has no options ({', '.join(options)}): only folder:PATH has")
     place = Path(path).expanduser() if colon else data_folder(data_dir)
     source: Source = module.source(place, **options)
     return source
+
+
+def check_options(name: str, options: dict[str, Any]) -> None:
+    """Only a folder of one's own can be cut in more than one way."""
+    if options and ":" not in name:
+        raise UserError(f"{name} has no options ({', '.join(options)}): only folder:PATH has")
 
 
 def module_of(name: str) -> ModuleType:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.lock import locked
 from bison_ocl.data.source import SPLITS, Labels, Layout, Source, Split, chunks, reading
+from bison_ocl.durable import durable, sync_folder
 from bison_ocl.errors import UserError
 
 FORMAT = 1
@@ -149,24 +149,6 @@ def write_header(file: IO[bytes], kind: str, shape: tuple[int, ...]) -> None:
     """Begin a .npy file. A memory map would end a process whose disk is full; writes raise."""
     about = {"descr": kind, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, about)
-
-
-@contextmanager
-def durable(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that is on the disk when the block ends."""
-    with open(path, "xb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def state_of_cache(source: Source, cache_dir: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,12 +20,24 @@ def with_intransigence(records: Sequence[Record], beside: Sequence[Record] = ())
 
     The FINE-TUNE runs are looked for among the records and among those `beside` them.
     """
-    diagonals = {
-        same_stream(record): np.diag(record["accuracy"]).tolist()
-        for record in (*beside, *records)
-        if record["method"] == REFERENCE
-    }
-    return [filled(record, diagonals.get(same_stream(record))) for record in records]
+    references = [r for r in (*beside, *records) if r["method"] == REFERENCE]
+    return [filled(record, reference_for(record, references)) for record in records]
+
+
+def reference_for(record: Record, references: Sequence[Record]) -> list[float] | None:
+    """a*_j from the same stream; of several such runs, the one whose settings agree most."""
+    stream = same_stream(record)
+    fitting = [reference for reference in references if same_stream(reference) == stream]
+    if not fitting:
+        return None
+    closest = max(reversed(fitting), key=lambda reference: agreement(record, reference))
+    diagonal: list[float] = np.diag(closest["accuracy"]).tolist()
+    return diagonal
+
+
+def agreement(one: Record, other: Record) -> int:
+    """How many settings two runs share."""
+    return sum(one["settings"].get(key) == value for key, value in other["settings"].items())
 
 
 def filled(record: Record, reference: list[float] | None) -> Record:
@@ -35,4 +48,5 @@ def filled(record: Record, reference: list[float] | None) -> Record:
 
 def same_stream(record: Record) -> tuple[Any, ...]:
     """What two runs must share for their accuracies to be compared task by task."""
-    return record["data"], record["stream"], tuple(record["class_order"]), record["seed"]
+    options = json.dumps(record["data_options"], sort_keys=True)
+    return record["data"], options, record["stream"], tuple(record["class_order"]), record["seed"]

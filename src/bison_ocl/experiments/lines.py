@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from bison_ocl.experiments.train import Run
+from bison_ocl.experiments.train import Run, Watcher
 
 
 def title(run: Run) -> str:
@@ -31,3 +33,9 @@ class Lines:
             file=sys.stderr,
             flush=True,
         )
+
+
+@contextmanager
+def in_lines(run: Run) -> Iterator[Watcher]:
+    """Show a run line by line while it is trained."""
+    yield Lines(run)

@@ -51,6 +51,9 @@ class Job:
     def checkpoint(self, spec: Spec) -> Path:
         return self.out / "checkpoints" / f"{spec.name}.safetensors"
 
+    def model(self, spec: Spec) -> Path:
+        return self.out / "models" / f"{spec.name}.safetensors"
+
     def has(self, record: Record, spec: Spec) -> bool:
         """Whether a record is all that is asked for of a run."""
         return spec.is_of(record) and set(self.also) <= set(record["also"])
@@ -79,6 +82,8 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     for spec in specs:
         if spec.seed in finished:
             say(f"seed {spec.seed} is finished in {job.results}: skipped")
+            if job.save_model and not job.model(spec).exists():
+                say(f"seed {spec.seed} kept no model then: run it with another --out to get one")
             job.checkpoint(spec).unlink(missing_ok=True)  # left by a kill right after the record
             done.append(finished[spec.seed])
         else:
@@ -99,7 +104,7 @@ def run_seed(
     with watch(current) as watcher:
         record = current.train(watcher, saving)
     if job.save_model:
-        current.learner().save(job.out / "models" / f"{spec.name}.safetensors")
+        current.learner().save(job.model(spec))
     records.append(job.results, record)
     saving.path.unlink(missing_ok=True)
     return record

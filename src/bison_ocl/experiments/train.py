@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,9 @@ from bison_ocl.stream.tasks import Stream
 
 SHOWN_CLASSES = 20
 """Confusion matrices are kept in the record up to so many classes."""
+
+MEMORY_FORMAT = "channels_last"
+"""Of the weights, at birth and after a resume: the last bits of a result depend on it."""
 
 ANYTIME_POINTS = 10
 """Where tasks overlap, how often a run is tested on the way, in a task of average length."""
@@ -56,7 +60,7 @@ class Progress:
     """after each task, [C, C] in run ids"""
     also: dict[str, list[list[list[int]]]] = field(default_factory=dict)
     """the same by other inference rules, on the same network"""
-    log: list[dict[str, float]] = field(default_factory=list)
+    log: list[dict[str, float | None]] = field(default_factory=list)
     train_seconds: float = 0.0
     test_seconds: float = 0.0
     anytime: dict[str, list[Any]] = field(default_factory=lambda: {"steps": [], "accuracy": []})
@@ -128,6 +132,8 @@ class Run:
         tensors, header = checkpoint.read(path)
         if header.get("kind") != "run" or header.get("spec") != self.spec.__dict__:
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
+        if header["memory_format"] != MEMORY_FORMAT:
+            raise UserError(f"{path} is in memory format {header['memory_format']}: begin anew")
         if header["threads"] != torch.get_num_threads():
             torch.set_num_threads(header["threads"])
         self.body = self._alive(checkpoint.unpack(self._born(), tensors, header["fixed"]))
@@ -145,7 +151,7 @@ class Run:
             "progress": self.progress.__dict__,
             "fixed": fixed,
             "threads": torch.get_num_threads(),
-            "memory_format": "channels_last",
+            "memory_format": MEMORY_FORMAT,
         }
         checkpoint.write(path, tensors, header)
 
@@ -188,7 +194,7 @@ class Run:
         for rule in also:
             found = RULES[rule](self.engine, self.me, summary, test.x)
             also[rule] = [*also[rule], self.engine.count(self.me, test, found).tolist()]
-        log = {name: float(value) for name, value in self.method.log(self.me).items()}
+        log = {name: finite(float(value)) for name, value in self.method.log(self.me).items()}
         self.progress = replace(
             self.progress,
             confusions=[
@@ -269,6 +275,11 @@ class Run:
         labels = Labels(limit=len(names))
         labels.add(names[i] for i in self.stream.order)
         return Learner.adopt(self.spec.method, self.method, self.spec.memory, self.me, labels)
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can hold; None once training has diverged."""
+    return value if math.isfinite(value) else None
 
 
 def metrics_of(matrix: list[list[float]]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class DVC(Method):
 
     def stream_loss(self, me: State, new: Batch) -> Tensor:
         """λ1 CE + λ2 negative entropy + λ3 distance, on [originals; augmented] of any batch."""
-        rows = me.seen if self.ce_over_seen else me.live
+        rows = self.rows(me)
         logits = me.net(new.x, "linear")
         z = torch.stack(logits.chunk(2))
         joint = me.net.logits(z.masked_fill(~rows, 0), "joint")
@@ -90,5 +90,5 @@ class DVC(Method):
         """The gradient size of each original; the augmented ones only share the pass."""
         n = len(views) // 2
         z = net.features(views.x, mode)[:n]
-        rows = me.seen if self.ce_over_seen else me.live
+        rows = self.rows(me)
         return gradient_size(z, net.logits(z, "linear"), views.y[:n], rows)

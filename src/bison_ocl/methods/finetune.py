@@ -20,6 +20,7 @@ class FineTune(Method):
     """No memory, no replay."""
 
     replays: ClassVar[bool] = False
+    ignores: ClassVar[tuple[str, ...]] = ("joint", "buffer_batch", "exact_reservoir")
 
     def retrieve(self, me: State, new: Batch) -> Batch | None:
         return None

@@ -29,6 +29,7 @@ class GDumb(Method):
     """Greedy sampler, dumb learner."""
 
     category: ClassVar[str] = "T"
+    ignores: ClassVar[tuple[str, ...]] = ("joint", "exact_reservoir")
 
     epochs: int = 30
     """passes over the memory before each evaluation"""

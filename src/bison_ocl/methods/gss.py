@@ -38,6 +38,7 @@ class GSS(Method):
     """The memory exchanges rows for items whose gradients are unlike its own; linear head."""
 
     category: ClassVar[str] = "T"
+    ignores: ClassVar[tuple[str, ...]] = ("exact_reservoir",)
     gss_batches: int = 10
     """random batches of the memory whose gradients an item is compared with"""
     gss_batch_size: int = 10

@@ -5,7 +5,7 @@ On DER++ (Buzzega et al. 2020), as the authors' code does it; learning rate 0.03
 has it. Logits are stored for the image as it is, not for an augmented view of it. A stream image of
 an old class, which the paper excludes, is decoupled inside the old classes. The presets of the sets
 of 100 and more classes are the authors' values for small memories; what the BISON paper prints for
-them, `variants["printed"]`, does not give its numbers.
+them (alpha=0.2, beta=0.2, rho=0.5) does not give its numbers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,6 @@ class LODE(Method):
         data: {"alpha": 0.2, "beta": 0.5}
         for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet")
     }
-    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "printed": {"alpha": 0.2, "beta": 0.2, "rho": 0.5}
-    }
-    """settings by name: those the BISON paper prints for CIFAR-100 and Mini-ImageNet"""
     category: ClassVar[str] = "T"
     boundaries: ClassVar[bool] = True
     lr: float = 0.03
@@ -84,7 +80,7 @@ class LODE(Method):
         self, me: State, logits: list[Tensor], views: list[Batch], stored: list[Tensor]
     ) -> Tensor:
         """ρ/t' inter + β1 intra on the stream, β CE + α MSE on the memory."""
-        y, rows = views[0].y, me.seen if self.ce_over_seen else me.live
+        y, rows = views[0].y, self.rows(me)
         loss = cross_entropy(logits[0], y, rows)
         if me.later:
             inter, intra = decoupled(logits[0], y, me.old, rows)

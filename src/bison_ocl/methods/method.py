@@ -55,6 +55,8 @@ class Method:
     """the paper's: T, training distinction; F, feature enhancement"""
     boundaries: ClassVar[bool] = False
     """whether training uses the ends of tasks"""
+    ignores: ClassVar[tuple[str, ...]] = ()
+    """settings that every method has and this one does not read"""
 
     lr: float = 0.1
     """learning rate of SGD"""
@@ -154,8 +156,11 @@ class Method:
 
     def ce(self, me: State, z: Tensor, y: Tensor, head: str) -> Tensor:
         """Cross-entropy of one head on features z."""
-        rows = me.seen if self.ce_over_seen else me.live
-        return cross_entropy(me.net.logits(z, head), y, rows)
+        return cross_entropy(me.net.logits(z, head), y, self.rows(me))
+
+    def rows(self, me: State) -> Tensor:
+        """Mask of the classes a softmax runs over."""
+        return me.seen if self.ce_over_seen else me.live
 
     def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
         """CE on the stream batch plus CE on the memory batch: a sum of means (sheet D13)."""

@@ -69,6 +69,6 @@ class MIR(Method):
 
     def losses(self, me: State, net: Net, pool: Batch, mode: Mode) -> Tensor:
         """The cross-entropy of each candidate."""
-        rows = me.seen if self.ce_over_seen else me.live
+        rows = self.rows(me)
         logits = net(pool.x, self.head, mode).masked_fill(~rows, -float("inf"))
         return F.cross_entropy(logits, pool.y, reduction="none")

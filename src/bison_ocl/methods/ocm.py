@@ -1,8 +1,8 @@
 """OCM: maximise mutual information, by contrast of sixteen rotations and with the previous model.
 
 Guo, Liu & Zhao 2022, "Online Continual Learning through Mutual Information Maximization" (ICML).
-As the authors' code has it: views of its own, no replay in the first task, no CE on the stream
-later, a teacher in train mode. On purpose: the memory batch is not cut to 7 images a seen class.
+As the authors' code: own views, no replay in task 1, no stream CE later, a teacher in train mode.
+On purpose the memory batch is not cut to 7 images a seen class.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class OCM(Method):
     }
     category: ClassVar[str] = "T, F"
     boundaries: ClassVar[bool] = True
+    ignores: ClassVar[tuple[str, ...]] = ("joint", "view_mode")
     lr: float = 0.001
     """learning rate of Adam"""
     temperature: float = 0.07
@@ -56,7 +57,6 @@ class OCM(Method):
         return super().retrieve(me, new) if me.later else None
 
     def view(self, me: State, *batches: Batch, name: str = "view") -> list[Batch]:
-        """The images as they are: each loss makes views of its own."""
         return [Batch(to_float(batch.x, me.net.dtype), batch.y) for batch in batches]
 
     def stream_loss(self, me: State, new: Batch) -> Tensor:

@@ -70,7 +70,7 @@ class OnPro(OCM):
         y = rotation_labels(mixed.labels(me.classes), me.classes + len(old))
         loss = self.contrast_stream(me, z_new, new) + self.contrast_memory(me, z_old, y)
         logits = me.net(crop_flip_grey(me.key("classify"), mixed.x), self.head)
-        rows = me.seen if self.ce_over_seen else me.live
+        rows = self.rows(me)
         loss = loss + mixed_cross_entropy(logits, *mixed.targets, rows)
         return loss + self.equilibrium(me, self.projections(me, old), old)
 

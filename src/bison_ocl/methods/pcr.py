@@ -3,7 +3,7 @@
 Lin et al. 2023, "PCR: Proxy-Based Contrastive Replay for Online Class-Incremental ...".
 The official code's loss over stream and memory views together; temperature 0.07 as the BISON paper
 has it (its own code: 0.09). The first step, with nothing to replay, learns nothing; there the code
-moves running statistics, which this does not. `ce_over_seen` has no effect.
+moves running statistics, which this does not.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class PCR(Method):
 
     head: ClassVar[str] = "proxies"
     category: ClassVar[str] = "F"
+    ignores: ClassVar[tuple[str, ...]] = ("ce_over_seen",)
     temperature: float = 0.07
     """of the softmax over proxies"""
 

@@ -3,7 +3,6 @@
 Mai et al. 2021, "Supervised Contrastive Replay: Revisiting the Nearest Class Mean Classifier ...".
 The authors' code without its review trick; buffer batch 10 and temperature 0.07 as the BISON paper
 has them (their configuration: 100 and 0.1). The first step, with nothing to replay, learns nothing.
-`ce_over_seen` has no effect.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ class SCR(NearestMean):
 
     head: ClassVar[str] = "projection"
     category: ClassVar[str] = "F"
+    ignores: ClassVar[tuple[str, ...]] = ("ce_over_seen",)
     temperature: float = 0.07
     """of the contrast between views"""
     joint: bool = True

@@ -26,6 +26,8 @@ def configured(name: str, data: str | None, settings: Mapping[str, Any]) -> Meth
         if shown not in names:
             raise UserError(unknown(f"setting of {name}", shown, names))
         values[names[shown]] = typed(shown, value, hints[names[shown]])
+        if shown in found.ignores and values[names[shown]] != getattr(found, names[shown]):
+            raise UserError(f"{shown} has no effect on {name}: leave it out")
     return found(**values)
 
 
@@ -52,7 +54,9 @@ def typed(name: str, value: Any, hint: Any) -> Any:
         return value
     try:
         read = {bool: to_bool, int: to_count, float: to_number}[hint]
-        return read(value)
+        return in_range(name, read(value))
+    except UserError:
+        raise
     except (ValueError, TypeError) as error:
         kind = {
             bool: "true or false",
@@ -60,6 +64,19 @@ def typed(name: str, value: Any, hint: Any) -> Any:
             float: "a finite number",
         }
         raise UserError(f"{name}={value}: give {kind[hint]}") from error
+
+
+POSITIVE = ("lr", "temperature", "prototype_temperature", "clip", "gamma")
+SHARES = ("mixup_rate", "mixup_probability")
+
+
+def in_range(name: str, value: Any) -> Any:
+    """Refuse numbers with which no step can be computed."""
+    if name in POSITIVE and value <= 0:
+        raise UserError(f"{name}={value:g}: give a number above 0")
+    if name in SHARES and not 0 <= value <= 1:
+        raise UserError(f"{name}={value:g}: give a number from 0 to 1")
+    return value
 
 
 def to_bool(value: Any) -> bool:

@@ -5,7 +5,7 @@ The official loss (one mean over stream and memory, task-wise distillation on bo
 learning rate, replay may show current classes, which then count as new. New are the classes of the
 task met so far. Variants: `online`, the port in the code of Caccia et al. 2022 (replays old classes
 only, from the second task on; two means; distils the replayed images, without T²); `trick`, that in
-the code of Mai et al. 2021 (two means, no teacher). `ce_over_seen` has no effect.
+the code of Mai et al. 2021 (two means, no teacher).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class SSIL(Method):
     """Separated softmax, and a copy of the network at the last task's end as teacher."""
 
     category: ClassVar[str] = "T"
+    ignores: ClassVar[tuple[str, ...]] = ("ce_over_seen",)
     boundaries: ClassVar[bool] = True
     variant: Literal["official", "online", "trick"] = "official"
     """the authors' loss; its port to online streams; the separated softmax alone"""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bison_ocl.report.tables import Row, percent
+from bison_ocl.report.tables import Row, ai_cell, percent
 
-HEADER = "| method | memory | AA ↑ | AF ↓ | AF_table ↓ | AI ↓ | n |\n|---|---|---|---|---|---|---|"
+HEADER = (
+    "| method | memory | AA ↑ | AF ↓ | AF_table ↓ | AI ↓ / tasks | n |\n"
+    "|---|---|---|---|---|---|---|"
+)
 
 
 def markdown(lines: Sequence[Row]) -> str:
-    """One line a row, in percent, mean ± standard deviation over seeds."""
+    """One line a row, in percent, mean ± standard deviation over seeds; for AI also over tasks."""
     return "\n".join([HEADER, *(line(row) for row in lines)]) + "\n"
 
 
 def line(row: Row) -> str:
     numbers = [percent(x.mean, x.std) for x in (row.AA, row.AF, row.AF_table)]
-    ai = "–" if row.AI is None else percent(row.AI.mean, row.AI.std_over_runs)
-    cells = [row.method, str(row.memory), *numbers, ai, str(row.AA.n)]
+    cells = [row.method, str(row.memory), *numbers, ai_cell(row), str(row.AA.n)]
     return f"| {' | '.join(cells)} |"
