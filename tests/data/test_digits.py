@@ -140,3 +140,8 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 def test_nothing_heavy_is_imported_without_need(code: str, absent: str) -> None:
     check = f"import sys; {code}; assert {absent!r} not in sys.modules"
     subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_the_embedded_digits_cannot_be_cut_otherwise() -> None:
+    with pytest.raises(ValueError, match="only folder:PATH has"):
+        datasets.load("split-digits", tasks=2)

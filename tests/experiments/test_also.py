@@ -75,3 +75,10 @@ def test_an_interrupted_seed_is_refused_before_any_other_is_trained(tmp_path: Pa
         records(asked)
     assert not (tmp_path / "results.jsonl").exists()
     assert line
+
+
+def test_a_diverged_run_still_gives_a_record(tmp_path: Path) -> None:
+    diverging = replace(job(tmp_path, "bison"), settings={"filters": "2", "lr": "1e30"})
+    (found,) = records(diverging)
+    assert None in found["log"][-1].values()
+    assert 0 <= found["metrics"]["AA"] <= 1

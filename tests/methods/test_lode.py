@@ -142,7 +142,6 @@ def test_values_by_dataset() -> None:
     for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet"):
         assert values(configured("lode", data, {})) == (0.2, 0.5, 0.1, 1.0, 0.03)  # type: ignore[arg-type]
     assert values(configured("lode", "split-cifar10", {})) == (0.1, 1.0, 0.1, 1.0, 0.03)  # type: ignore[arg-type]
-    assert values(LODE(**LODE.variants["printed"])) == (0.2, 0.2, 0.5, 1.0, 0.03)
     assert LODE().optimiser() == SGD(0.03)
 
 

@@ -121,3 +121,26 @@ def test_assignments() -> None:
 def test_assignments_need_key_and_value(text: str) -> None:
     with pytest.raises(UserError, match="is not of the form key=value"):
         parse([text])
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value", "why"),
+    [
+        ("pcr", "temperature", 0, "above 0"),
+        ("er", "lr", -1, "above 0"),
+        ("gdumb", "clip", 0, "above 0"),
+        ("onpro", "mixup_rate", 1.5, "from 0 to 1"),
+        ("ocm", "joint", True, "no effect on ocm"),
+        ("onpro", "view_mode", "replace", "no effect on onpro"),
+        ("finetune", "buffer_batch", 20, "no effect on finetune"),
+    ],
+)
+def test_impossible_and_idle_settings_are_refused(
+    name: str, setting: str, value: object, why: str
+) -> None:
+    with pytest.raises(UserError, match=why):
+        configured(name, None, {setting: value})
+
+
+def test_an_idle_setting_at_its_own_value_is_no_claim() -> None:
+    assert configured("ocm", None, {"joint": False}).joint is False

@@ -142,8 +142,8 @@ def test_the_table_holds_the_records_numbers(capsys: pytest.CaptureFixture[str])
         ],
         capsys,
     )
-    assert " ".join(head) == "method data memory AA % AF % AF_table % AI % n"
-    assert " ".join(lines[0]) == "finetune split-digits 0 50.0 80.0 40.0 0.0 1"
+    assert " ".join(head) == "method data memory AA % AF % AF_table % AI % / tasks n"
+    assert " ".join(lines[0]) == "finetune split-digits 0 50.0 80.0 40.0 0.0 / 0.0 1"
     assert " ".join(lines[1]) == "er split-digits 100 75.0 ± 0.0 15.0 ± 7.1 7.5 ± 3.5 – 2"
 
 

@@ -112,35 +112,49 @@ def test_the_stream_is_part_of_a_runs_identity() -> None:
     assert plain == Spec("er", "d", 10, 0, {})
     assert plain.name != other.name
     assert not other.is_of(plain.__dict__)
-    before = {key: value for key, value in plain.__dict__.items() if key != "stream"}
-    assert plain.is_of(before), "a record from before there were streams"
-    assert not other.is_of(before)
+    assert plain.is_of(plain.__dict__)
 
 
-def record(method: str, stream: str | None, accuracy: float = 0.5) -> dict[str, Any]:
+def record(method: str, stream: str, seed: int = 0, accuracy: float = 0.5) -> dict[str, Any]:
     made = {
         "method": method,
         "data": "d",
         "memory": 10,
-        "seed": 0,
+        "seed": seed,
         "settings": {},
+        "stream": stream,
+        "data_options": {},
+        "also": {},
         "class_order": [0, 1],
         "accuracy": [[accuracy, 0], [accuracy, accuracy]],
         "metrics": {"AA": accuracy, "AF": 0.0, "AF_table": 0.0, "AI": None},
     }
-    return made if stream is None else {**made, "stream": stream}
+    return made
 
 
 def test_intransigence_is_paired_by_stream() -> None:
     found = with_intransigence([record("er", "natural"), record("finetune", "order:0/1")])
     assert found[0]["metrics"]["AI"] is None
-    found = with_intransigence([record("er", "class-incremental"), record("finetune", None, 0.75)])
-    assert found[0]["metrics"]["AI"] == 0.25
+    same = [record("er", "natural"), record("finetune", "natural", accuracy=0.75)]
+    assert with_intransigence(same)[0]["metrics"]["AI"] == 0.25
+
+
+def test_intransigence_is_paired_by_how_a_folder_was_cut_and_by_the_closest_settings() -> None:
+    run = record("er", "natural")
+    small = record("finetune", "natural", accuracy=0.75)
+    other = small | {"data_options": {"image_size": 64}, "accuracy": [[0.9, 0], [0.9, 0.9]]}
+    assert with_intransigence([run, other])[0]["metrics"]["AI"] is None
+    assert with_intransigence([run, small, other])[0]["metrics"]["AI"] == 0.25
+    far = small | {"settings": {"lr": 9.0}, "accuracy": [[0.9, 0], [0.9, 0.9]]}
+    near = small | {"settings": {"lr": 0.1}}
+    for references in ([far, near], [near, far]):
+        found = with_intransigence([run | {"settings": {"lr": 0.1}}, *references])
+        assert found[0]["metrics"]["AI"] == 0.25
 
 
 def test_tables_never_mix_streams() -> None:
-    found = rows([record("er", None), record("er", "class-incremental"), record("er", "iid")])
-    assert [(line.stream, line.AA.n) for line in found] == [("class-incremental", 2), ("iid", 1)]
+    found = rows([record("er", "natural"), record("er", "natural", seed=1), record("er", "iid")])
+    assert [(line.stream, line.AA.n) for line in found] == [("natural", 2), ("iid", 1)]
 
 
 def test_a_folders_run_has_one_file_name() -> None:

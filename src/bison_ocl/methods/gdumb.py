@@ -56,8 +56,9 @@ class GDumb(Method):
         chance = uniform(phase(me, turn // batches).key("epoch"), (me.memory.capacity,))
         order = chance.masked_fill(~me.memory.used, 2.0).argsort()
         place = turn % batches * size + torch.arange(size, device=turn.device)
+        rows = me.memory.rows(order[place.clamp(max=me.memory.used.sum() - 1)])
         now = replace(phase(me, turn), net=summary.copy())
-        _, grads = now.grad(self.stream_loss, *self.view(now, me.memory.rows(order[place])))
+        _, grads = now.grad(self.stream_loss, *self.view(now, rows))
         ahead = now.net.step(clipped(grads, self.clip), self.lr)
         return tree.choose(place[-1] < me.memory.seen, ahead, summary)
 
