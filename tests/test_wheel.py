@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import sysconfig
@@ -160,19 +161,19 @@ def imported(folder: Path) -> set[str]:
 def check_table(folder: Path) -> None:
     """A line a method with the records' numbers; BISON above ER above FINE-TUNE."""
     head, *lines, figures = (folder / "said").read_text().splitlines()
-    assert " ".join(head.split()) == "method data memory AA % AF % AF_table % AI % n"
+    assert " ".join(head.split()) == "method data memory AA % AF % AF_table % AI % / tasks n"
     assert [line.split()[0] for line in lines] == METHODS
     found = records(folder)
     reference = [found["finetune"]["accuracy"][i][i] for i in range(5)]
     for line, method in zip(lines, METHODS, strict=True):
         metrics, matrix = found[method]["metrics"], found[method]["accuracy"]
-        ai = sum(best - matrix[i][i] for i, best in enumerate(reference)) / 5
-        numbers = [metrics["AA"], metrics["AF"], metrics["AF_table"], ai]
+        lost = [best - matrix[i][i] for i, best in enumerate(reference)]
+        numbers = [metrics["AA"], metrics["AF"], metrics["AF_table"], sum(lost) / 5]
         memory = 0 if method == "finetune" else 100
         shown = " ".join(f"{100 * number:.1f}" for number in numbers)
-        assert " ".join(line.split()) == f"{method} split-digits {memory} {shown} 1".replace(
-            "-0.0", "0.0"
-        )
+        spread = f"{100 * statistics.stdev(lost):.1f}"
+        expected = f"{method} split-digits {memory} {shown} / {spread} 1".replace("-0.0", "0.0")
+        assert " ".join(line.split()) == expected
     assert figures == "figures: results/curve.png, results/interplay.png"
     accuracies = [found[method]["metrics"]["AA"] for method in METHODS]
     assert accuracies == sorted(accuracies)
