@@ -129,6 +129,9 @@ def run(
         list[str] | None,
         typer.Option(help="Score the same networks by another rule too: ncm."),
     ] = None,
+    seeds_at_once: Annotated[
+        int, typer.Option(help="Seeds trained together; more than 1 pays on a GPU only.")
+    ] = 1,
     data_dir: DataDir = None,
     image_size: ImageSize = None,
     tasks: Tasks = None,
@@ -138,8 +141,10 @@ def run(
     from bison_ocl.experiments.spec import parse_seeds
 
     asked = parse_seeds(seeds)
-    if memory < 0 or not checkpoint_every > 0:
-        raise UserError("--memory must not be negative, --checkpoint-every must be above 0")
+    if memory < 0 or not checkpoint_every > 0 or seeds_at_once < 1:
+        raise UserError(
+            "--memory must not be negative, --checkpoint-every and --seeds-at-once must be above 0"
+        )
     from bison_ocl.experiments.progress import say, watching
     from bison_ocl.experiments.records import read
     from bison_ocl.experiments.runner import Job, run
@@ -162,6 +167,7 @@ def run(
         data_dir=data_dir,
         data_options=folder_options(image_size, tasks, held_out),
         also=tuple(dict.fromkeys(also or ())),
+        seeds_at_once=seeds_at_once,
     )
     lines = rows(run(job, watching, say), beside=read(job.results))
     show(lines)

@@ -1,4 +1,4 @@
-"""Runs the seeds of one experiment, one by one: skips the finished, resumes the interrupted."""
+"""Runs the seeds of one experiment: skips the finished, resumes the interrupted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments import records
+from bison_ocl.experiments.group import Group, in_step
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.experiments.train import RULES, Run, Saving, Watcher
@@ -43,6 +44,7 @@ class Job:
     data_dir: Path | None = None
     data_options: dict[str, Any] = field(default_factory=dict)
     also: Sequence[str] = ()
+    seeds_at_once: int = 1
 
     @property
     def results(self) -> Path:
@@ -78,36 +80,44 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     ]
     finished = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
     check_interrupted(job, [spec for spec in specs if spec.seed not in finished])
-    done = []
     for spec in specs:
         if spec.seed in finished:
             say(f"seed {spec.seed} is finished in {job.results}: skipped")
             if job.save_model and not job.model(spec).exists():
                 say(f"seed {spec.seed} kept no model then: run it with another --out to get one")
             job.checkpoint(spec).unlink(missing_ok=True)  # left by a kill right after the record
-            done.append(finished[spec.seed])
-        else:
-            done.append(run_seed(job, spec, method, dataset, watch, say))
-    return done
+    left = [spec for spec in specs if spec.seed not in finished]
+    for start in range(0, len(left), job.seeds_at_once):
+        together = left[start : start + job.seeds_at_once]
+        runs = [begun(job, spec, method, dataset, say) for spec in together]
+        for group in in_step(runs, job.seeds_at_once):
+            finished |= {record["seed"]: record for record in run_group(job, group, watch)}
+    return [finished[spec.seed] for spec in specs]
 
 
-def run_seed(
-    job: Job, spec: Spec, method: Method, dataset: Dataset, watch: Watch, say: Say
-) -> Record:
-    """Train one seed and write its record."""
-    stream = stream_of(spec.stream, dataset, spec.seed)
-    current = Run(spec, method, stream, job.device, job.also)
-    saving = Saving(job.checkpoint(spec), job.checkpoint_every)
-    if saving.path.exists():
-        current.resume(saving.path)
+def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> Run:
+    """A run at its start, or where its checkpoint left it."""
+    current = Run(spec, method, stream_of(spec.stream, dataset, spec.seed), job.device, job.also)
+    if job.checkpoint(spec).exists():
+        current.resume(job.checkpoint(spec))
         say(f"seed {spec.seed} goes on from step {current.progress.step} of {current.steps}")
-    with watch(current) as watcher:
-        record = current.train(watcher, saving)
-    if job.save_model:
-        current.learner().save(job.model(spec))
-    records.append(job.results, record)
-    saving.path.unlink(missing_ok=True)
-    return record
+    return current
+
+
+def run_group(job: Job, runs: Sequence[Run], watch: Watch) -> list[Record]:
+    """Train runs together and write their records."""
+    savings = [Saving(job.checkpoint(run.spec), job.checkpoint_every) for run in runs]
+    with watch(runs[0]) as watcher:
+        if len(runs) == 1:
+            done = [runs[0].train(watcher, savings[0])]
+        else:
+            done = Group(runs).train(watcher, savings)
+    for run, record in zip(runs, done, strict=True):
+        if job.save_model:
+            run.learner().save(job.model(run.spec))
+        records.append(job.results, record)
+        job.checkpoint(run.spec).unlink(missing_ok=True)
+    return done
 
 
 def check_interrupted(job: Job, specs: Sequence[Spec]) -> None:

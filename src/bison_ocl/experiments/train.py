@@ -89,7 +89,7 @@ class Run:
         self.spec, self.method, self.stream, self.device = spec, method, stream, device
         self.also = also
         self.engine = Engine(method)
-        self.body = self._alive(self._born())
+        self.body = alive(self.engine, self._born(), device)
         self.progress = Progress(also={rule: [] for rule in also})
 
     def _born(self) -> State:
@@ -103,14 +103,6 @@ class Run:
             data.shape,
             device=self.device,
         )
-
-    def _alive(self, me: State) -> Eager:
-        """The state with the means to step: replayed graphs on a GPU."""
-        if torch.device(self.device).type != "cuda":
-            return Eager(self.engine, me)
-        from bison_ocl.capture import Captured
-
-        return Captured(self.engine, me)
 
     @property
     def me(self) -> State:
@@ -136,7 +128,8 @@ class Run:
             raise UserError(f"{path} is in memory format {header['memory_format']}: begin anew")
         if header["threads"] != torch.get_num_threads():
             torch.set_num_threads(header["threads"])
-        self.body = self._alive(checkpoint.unpack(self._born(), tensors, header["fixed"]))
+        me = checkpoint.unpack(self._born(), tensors, header["fixed"])
+        self.body = alive(self.engine, me, self.device)
         self.progress = Progress(**header["progress"])
         if set(self.progress.also) != set(self.also):
             begun = " ".join(f"--also {rule}" for rule in self.progress.also) or "no --also"
@@ -159,7 +152,7 @@ class Run:
         """Every task in turn: learn, test, close."""
         for task in range(self.progress.task, self.stream.tasks):
             self._learn_task(task, watcher, saving)
-            self._test(task, watcher)
+            self.test(task, watcher)
             self.body.end_task()
             self.progress = replace(self.progress, task=task + 1, batch=0)
             if saving is not None:
@@ -171,23 +164,28 @@ class Run:
         before = self.progress.train_seconds
         size = self.method.stream_batch
         for new in self.stream.batches(task, size, self.progress.batch):
-            self.body.step(self._on_device(new))
+            self.body.step(self.on_device(new))
             now = time.perf_counter()
-            self.progress = replace(
-                self.progress,
-                batch=self.progress.batch + 1,
-                step=self.progress.step + 1,
-                train_seconds=before + now - start,
-            )
+            self.stepped(before + now - start)
             watcher.stepped(task, self.progress.step)
             start += self._test_on_the_way()
             if saving is not None and now - saved >= saving.every:
                 self.save(saving.path)
                 saved = time.perf_counter()
 
-    def _test(self, task: int, watcher: Watcher) -> None:
+    def stepped(self, train_seconds: float) -> None:
+        """Count a step."""
+        self.progress = replace(
+            self.progress,
+            batch=self.progress.batch + 1,
+            step=self.progress.step + 1,
+            train_seconds=train_seconds,
+        )
+
+    def test(self, task: int, watcher: Watcher) -> None:
+        """Classify the test images of all classes met so far, and note the counts."""
         start = time.perf_counter()
-        test = self._on_device(self.stream.test(task))
+        test = self.on_device(self.stream.test(task))
         summary = self.engine.summarise(self.me)
         scores = self.engine.scores(self.me, summary, test.x)
         also = dict(self.progress.also)
@@ -214,7 +212,7 @@ class Run:
         if not self.stream.overlapping or (step % self.anytime_every and step < self.steps):
             return 0.0
         test = self.stream.test_of_first(int(self.me.seen.sum()))
-        confusion = self.engine.confusion(self.me, self._on_device(test))
+        confusion = self.engine.confusion(self.me, self.on_device(test))
         accuracy = int(confusion.trace()) / len(test)
         anytime, seconds = self.progress.anytime, time.perf_counter() - start
         self.progress = replace(
@@ -227,7 +225,7 @@ class Run:
         )
         return seconds
 
-    def _on_device(self, batch: Batch) -> Batch:
+    def on_device(self, batch: Batch) -> Batch:
         return tree.map_leaves(lambda leaf: leaf.to(self.device), batch)
 
     def accuracy(self, rule: str | None = None) -> list[list[float]]:
@@ -275,6 +273,15 @@ class Run:
         labels = Labels(limit=len(names))
         labels.add(names[i] for i in self.stream.order)
         return Learner.adopt(self.spec.method, self.method, self.spec.memory, self.me, labels)
+
+
+def alive(engine: Engine, me: State, device: str) -> Eager:
+    """A state with the means to step: replayed graphs on a GPU."""
+    if torch.device(device).type != "cuda":
+        return Eager(engine, me)
+    from bison_ocl.capture import Captured
+
+    return Captured(engine, me)
 
 
 def finite(value: float) -> float | None:
