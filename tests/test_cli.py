@@ -338,6 +338,7 @@ RUN = ["run", "bison", "--data", "split-digits"]
         ([*RUN, "--memory", "-1"], ["--memory must not be negative"]),
         ([*RUN, "--checkpoint-every", "0"], ["--checkpoint-every must be above 0"]),
         ([*RUN, "--checkpoint-every", "nan"], ["--checkpoint-every must be above 0"]),
+        ([*RUN, "--seeds-at-once", "0"], ["--seeds-at-once must be above 0"]),
         ([*RUN, "--device", "tpu"], ["choose auto, cpu or cuda"]),
         *(([*RUN, "--seeds", text], ["--seeds"]) for text in ("", "a", "1-", "3-1", "0,,1", "1.5")),
         (["demo", "--seeds", "x"], ["--seeds 'x'"]),

@@ -141,10 +141,11 @@ def run(
     from bison_ocl.experiments.spec import parse_seeds
 
     asked = parse_seeds(seeds)
-    if memory < 0 or not checkpoint_every > 0 or seeds_at_once < 1:
-        raise UserError(
-            "--memory must not be negative, --checkpoint-every and --seeds-at-once must be above 0"
-        )
+    if memory < 0:
+        raise UserError("--memory must not be negative")
+    for option, value in (("checkpoint-every", checkpoint_every), ("seeds-at-once", seeds_at_once)):
+        if not value > 0:
+            raise UserError(f"--{option} must be above 0")
     from bison_ocl.experiments.progress import say, watching
     from bison_ocl.experiments.records import read
     from bison_ocl.experiments.runner import Job, run
