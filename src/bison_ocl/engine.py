@@ -11,12 +11,9 @@ from torch import Tensor
 
 from bison_ocl.batch import Batch, one_hot, to_float
 from bison_ocl.memory.memory import Write
-from bison_ocl.memory.ncm import Means, class_means, nearest_mean
+from bison_ocl.memory.ncm import CHUNK, Means, class_means, nearest_mean
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
-
-CHUNK = 500
-"""Test images through the network at once."""
 
 Each = Callable[[Callable[..., Any]], Callable[..., Any]]
 

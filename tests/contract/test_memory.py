@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.engine import Engine
+from bison_ocl.methods.gdumb import GDumb
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from tests.contract.conftest import CLASSES, LENGTH, TASKS, copied, course, held, moments
@@ -27,7 +28,9 @@ def test_rows_are_stream_images_with_their_labels(method: Method) -> None:
     assert len(label) == TASKS * LENGTH * method.stream_batch
     for me, _ in moments(method):
         memory = held(me).memory
-        assert int(me.memory.used.sum()) == memory.filled == len(memory.y)
+        assert memory.filled == len(memory.y) <= me.memory.filled
+        if not isinstance(method, GDumb):  # its policy may reject before the memory is full
+            assert memory.filled == me.memory.filled
         assert [label.get(picture(x)) for x in memory.x] == memory.y.tolist()
         assert me.seen[memory.y].all()
     assert (memory.filled > 0) == method.replays

@@ -79,20 +79,24 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
         for seed in job.seeds
     ]
     finished = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
-    check_interrupted(job, [spec for spec in specs if spec.seed not in finished])
-    for spec in specs:
-        if spec.seed in finished:
-            say(f"seed {spec.seed} is finished in {job.results}: skipped")
-            if job.save_model and not job.model(spec).exists():
-                say(f"seed {spec.seed} kept no model then: run it with another --out to get one")
-            job.checkpoint(spec).unlink(missing_ok=True)  # left by a kill right after the record
     left = [spec for spec in specs if spec.seed not in finished]
+    check_interrupted(job, left)
+    skip(job, [spec for spec in specs if spec.seed in finished], say)
     for start in range(0, len(left), job.seeds_at_once):
         together = left[start : start + job.seeds_at_once]
         runs = [begun(job, spec, method, dataset, say) for spec in together]
         for group in in_step(runs, job.seeds_at_once):
             finished |= {record["seed"]: record for record in run_group(job, group, watch)}
     return [finished[spec.seed] for spec in specs]
+
+
+def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
+    """Say which seeds are finished, and clear away what a kill right after a record left."""
+    for spec in specs:
+        say(f"seed {spec.seed} is finished in {job.results}: skipped")
+        if job.save_model and not job.model(spec).exists():
+            say(f"seed {spec.seed} kept no model then: run it with another --out to get one")
+        job.checkpoint(spec).unlink(missing_ok=True)
 
 
 def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> Run:

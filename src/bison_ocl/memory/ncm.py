@@ -13,7 +13,7 @@ from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
 
 CHUNK = 500
-"""Rows through the network at once: bounds the memory an evaluation takes."""
+"""Images through the network at once: bounds the memory an evaluation takes."""
 
 
 @dataclass(frozen=True)
