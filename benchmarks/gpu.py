@@ -1,103 +1,253 @@
-"""What a step costs on a GPU: every method, one seed and ten, step by step and as a CUDA graph.
+"""What runs cost on a GPU: every method, one seed and ten, as an eager loop and captured.
 
-    PYTHONPATH=src python -m benchmarks.gpu [--out graphs.json] [METHOD ...]
+    PYTHONPATH=src python -m benchmarks.gpu [--out gpu.json] [--compile FOLDER] [METHOD ...]
 
-On split-digits (32x32, batch 10 + 10, memory 50), in the second task. Ten seeds go through one
-vmapped step. The first replay's loss is compared with the eager step's from the same state.
+Steps on random images of Split CIFAR-10's shape (10 + 10 a step or what the method takes, full
+memory of 1,000, second task) in bfloat16. The loop is the engine's step on one run, operator by
+operator, with PyTorch's own layers; ten seeds by the loop are ten times one. "s a run" is 5,000
+steps and five evaluations of the mean size, 6,000 images. Also: the step of BISON by precision,
+compiled and not, its roofline, and a profile before and after.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.roofline import milliseconds, roofline
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.capture import Captured
-from bison_ocl.data import load
-from bison_ocl.data.dataset import Dataset
-from bison_ocl.engine import Engine
+from bison_ocl.capture import Captured, replayed
+from bison_ocl.engine import Engine, alone
 from bison_ocl.experiments.environment import commit, environment
-from bison_ocl.learner import backbone_for
 from bison_ocl.methods import METHODS
+from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
-from bison_ocl.stream.class_incremental import class_incremental
+from bison_ocl.nets.precision import Precision
+from bison_ocl.nets.resnet import ResNet18
+from bison_ocl.state import State
 
-DATA, MEMORY = "split-digits", 50
-
-
-def stacked(trees: list[Any]) -> Any:
-    """One run as it is, several as a stack."""
-    return trees[0] if len(trees) == 1 else tree.stack(trees)
-
-
-def arriving(data: Dataset, seeds: range, task: int, count: int) -> list[Batch]:
-    """The first batches of a task, for all seeds together, on the GPU."""
-    streams = [list(class_incremental(data, seed).batches(task, 10))[:count] for seed in seeds]
-    groups = [stacked(list(group)) for group in zip(*streams, strict=True)]
-    return [tree.map_leaves(lambda leaf: leaf.cuda(), group) for group in groups]
+DEVICE = "cuda"
+CLASSES, MEMORY, SHAPE = 10, 1000, (3, 32, 32)
+STEPS, TESTS, TESTED = 5000, 5, 6000
+SEEDS = 10
 
 
-def milliseconds(f: Callable[[], object], times: int) -> float:
+def images(runs: int, count: int, classes: range) -> Batch:
+    """Random images, of one run or a stack of runs."""
+    lead = (runs, count) if runs > 1 else (count,)
+    generator = torch.Generator(DEVICE).manual_seed(0)
+    x = torch.randint(0, 256, (*lead, *SHAPE), device=DEVICE, generator=generator)
+    y = torch.randint(classes.start, classes.stop, lead, device=DEVICE, generator=generator)
+    return Batch(x.byte(), y)
+
+
+def engine_for(method: Method, runs: int) -> Engine:
+    return Engine(method, alone if runs == 1 else tree.vectorised, replayed)
+
+
+def second_task(method: Method, runs: int, precision: Precision, fused: bool) -> State:
+    """Runs in their second task, with a full memory."""
+    backbone = ResNet18(method.filters, SHAPE, precision, fused)
+    states = [
+        method.init(100 + i, backbone, CLASSES, MEMORY, SHAPE, device=DEVICE) for i in range(runs)
+    ]
+    me, engine = (states[0] if runs == 1 else tree.stack(states)), engine_for(method, runs)
+    for _ in range(3):
+        me, _ = engine.step(me, images(runs, method.stream_batch, range(2)))
+    me = engine.end_task(me)
+    if method.replays:
+        held, memory = images(runs, MEMORY + 1, range(4)), me.memory
+        seen = torch.full_like(memory.seen, MEMORY)
+        me = replace(me, memory=replace(memory, x=held.x, y=held.y, seen=seen, filled=MEMORY))
+    return me
+
+
+def evaluation_seconds(engine: Engine, me: State, runs: int) -> float:
+    """One evaluation, of GDumb with one epoch of training for its thirty."""
+    test = images(runs, TESTED, range(CLASSES))
     torch.cuda.synchronize()
     start = time.perf_counter()
-    for _ in range(times):
-        f()
-    torch.cuda.synchronize()
-    return 1e3 * (time.perf_counter() - start) / times
+    engine.confusion(me, test).tolist()
+    return time.perf_counter() - start
 
 
-def measure(name: str, count: int, data: Dataset) -> dict[str, Any]:
-    """Eager and replayed, from a state with a full memory in the second task."""
-    method, seeds = configured(name, DATA, {}), range(100, 100 + count)
-    backbone = backbone_for(method, data.shape)
-    states = [
-        method.init(seed, backbone, data.classes, MEMORY, data.shape, device="cuda")
-        for seed in seeds
-    ]
-    engine = Engine(method) if count == 1 else Engine(method, tree.vectorised)
-    me = stacked(states)
-    for new in arriving(data, seeds, 0, 8):
-        me, _ = engine.step(me, new)
-    me = engine.end_task(me)
-    *warm, new = arriving(data, seeds, 1, 4)
-    for batch in warm:
-        me, _ = engine.step(me, batch)
-    eager = milliseconds(lambda: engine.step(me, new), 20 if count == 1 else 5)
+def with_one_epoch(method: Method) -> tuple[Method, int]:
+    """The method with short evaluations, and how many of them are one: GDumb trains when asked."""
+    epochs = getattr(method, "epochs", 1)
+    return (replace(method, epochs=1) if epochs > 1 else method), epochs
+
+
+def loop(name: str) -> dict[str, float]:
+    """One run, operator by operator."""
+    method, times = with_one_epoch(configured(name, "split-cifar10", {}))
+    me, engine = second_task(method, 1, "bf16", fused=False), Engine(method)
+    new = images(1, method.stream_batch, range(2, 4))
+    ms = milliseconds(lambda: engine.step(me, new), 10)
+    test = times * evaluation_seconds(engine, me, 1)
+    return {"ms": ms, "run_s": STEPS * ms / 1e3 + TESTS * test, "evaluation_s": test}
+
+
+def captured(
+    name: str, runs: int, precision: Precision = "bf16", compiled_in: Path | None = None
+) -> dict[str, float]:
+    """A stack of runs, replayed."""
+    method, times = with_one_epoch(configured(name, "split-cifar10", {}))
+    torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    captured = Captured(engine, me)
-    _, loss = engine.step(tree.map_leaves(torch.clone, me), new)
-    difference = float((captured.step(new) - loss).abs().max())
+    held = torch.cuda.memory_allocated()
+    me, engine = second_task(method, runs, precision, fused=True), engine_for(method, runs)
+    new, start = images(runs, method.stream_batch, range(2, 4)), time.perf_counter()
+    body = Captured(engine, me, compiled_in)
+    body.step(new)
+    torch.cuda.synchronize()
+    ready = time.perf_counter() - start
+    ms = milliseconds(lambda: body.step(new), 50)
+    peak = torch.cuda.max_memory_allocated() - held
+    evaluation_seconds(engine, body.me, runs)  # kernels are built in the first one
+    test = times * evaluation_seconds(engine, body.me, runs)
+    return {
+        "ms": ms,
+        "run_s": STEPS * ms / 1e3 + TESTS * test,
+        "evaluation_s": test,
+        "ready_s": ready,
+        "peak_MB": peak / 1e6,
+    }
+
+
+def row(name: str) -> dict[str, Any]:
+    """A method: loop and captured, one seed and ten."""
+    by_loop, one, ten = loop(name), captured(name, 1), captured(name, SEEDS)
     return {
         "method": name,
-        "seeds": count,
-        "eager_ms": eager,
-        "graph_ms": milliseconds(lambda: captured.step(new), 30),
-        "loss_difference": difference,
-        "peak_GB": torch.cuda.max_memory_allocated() / 1e9,
+        "loop": by_loop,
+        "captured_1": one,
+        "captured_10": ten,
+        "faster_1": by_loop["ms"] / one["ms"],
+        "faster_10": SEEDS * by_loop["ms"] / ten["ms"],
+        "faster_run_10": SEEDS * by_loop["run_s"] / ten["run_s"],
     }
+
+
+KINDS = {
+    "convolution": ("convolve_kernel", "weight_gradient_kernel", "conv", "cudnn", "wgrad", "dgrad",
+                    "xmma", "implicit", "grouped"),
+    "normalisation": ("sum_kernel", "apply_kernel", "batch_norm", "bn_"),
+}  # fmt: skip
+
+
+def profile(runs: int, precision: Precision, fused: bool, compiled_in: Path | None) -> Any:
+    """Milliseconds of a BISON step's kernels by kind, and how many there are."""
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as record
+
+    method = configured("bison", "split-cifar10", {})
+    me, engine = second_task(method, runs, precision, fused), engine_for(method, runs)
+    new, body = images(runs, method.stream_batch, range(2, 4)), Captured(engine, me, compiled_in)
+    body.step(new)
+    torch.cuda.synchronize()
+    with record(activities=[ProfilerActivity.CUDA]) as found:
+        for _ in range(5):
+            body.step(new)
+        torch.cuda.synchronize()
+    times = dict.fromkeys([*KINDS, "rest"], 0.0)
+    for event in found.key_averages():
+        fitting = (k for k, words in KINDS.items() if any(w in event.key for w in words))
+        times[next(fitting, "rest")] += event.device_time_total / 5e3
+    return times | {"kernels": sum(event.count for event in found.key_averages()) / 5}
+
+
+def pieces(runs: int) -> dict[str, float]:
+    """Parts of a BISON step, each as a graph of its own: what the rest is spent on, in ms."""
+    method = configured("bison", "split-cifar10", {})
+    me = second_task(method, runs, "bf16", fused=True)
+    each = alone if runs == 1 else tree.vectorised
+    new = images(runs, 2 * method.stream_batch, range(4))
+    grads = tree.map_leaves(torch.zeros_like, me.net.params)
+
+    def optimise() -> object:
+        return each(lambda net, slopes: method.optimiser()(net, slopes, {})[0])(me.net, grads)
+
+    return {
+        "augmentation": graph_ms(
+            lambda: each(lambda one, batch: tuple(method.view(one, batch)))(me, new)
+        ),
+        "retrieval": graph_ms(lambda: each(method.retrieve)(me, new)),
+        "optimiser": graph_ms(optimise),
+    }
+
+
+def graph_ms(work: Callable[[], object]) -> float:
+    from bison_ocl.capture import warm_up
+
+    warm_up(work)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return milliseconds(graph.replay, 50)
+
+
+def attempt(what: str, work: Callable[[], Any]) -> Any:
+    """One entry of the table; a failure is part of the record, not the end of it."""
+    try:
+        found = work()
+    except Exception as error:
+        found = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
+    print(what, json.dumps(found), flush=True)
+    torch.cuda.empty_cache()
+    return found
+
+
+def bison_by_precision(folder: Path | None) -> dict[str, Any]:
+    """The step of BISON by precision and number of seeds, compiled where there is a folder."""
+    found = {}
+    for precision in ("fp32", "tf32", "bf16"):
+        for runs in (1, SEEDS):
+            for kept in (None, folder) if folder and precision != "fp32" else (None,):
+                key = f"{precision}, {runs} seeds{', compiled' if kept else ''}"
+                work = lambda p=precision, r=runs, k=kept: captured("bison", r, p, k)  # noqa: E731
+                found[key] = attempt(key, work)
+    return found
+
+
+def driver() -> str:
+    question = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    return subprocess.run(question, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*", default=[])
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("graphs.json"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("gpu.json"))
+    parser.add_argument("--compile", type=Path, default=None, help="folder of compiled steps")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         parser.error("torch finds no GPU here")
-    data, rows = load(DATA), []
-    for name in arguments.methods or METHODS:
-        for count in (1, 10):
-            rows.append(measure(name, count, data))
-            print(rows[-1], flush=True)
-            torch.cuda.empty_cache()
-    found = {"rows": rows, "environment": environment("cuda"), "commit": commit()}
+    folder = arguments.compile
+    rows = [attempt(name, lambda n=name: row(n)) for name in arguments.methods or METHODS]
+    steps = bison_by_precision(folder)
+    ms = min(step["ms"] for key, step in steps.items() if "bf16, 10" in key and "ms" in step)
+    backbone = ResNet18(20, SHAPE)
+    found = {
+        "rows": rows,
+        "bison": steps,
+        "roofline": attempt("roofline", lambda: roofline(backbone, 40 * SEEDS, ms, 2)),
+        "profile_before": attempt("before", lambda: profile(SEEDS, "tf32", False, None)),
+        "profile_after": attempt("after", lambda: profile(SEEDS, "bf16", True, None)),
+        "profile_compiled": folder
+        and attempt("compiled", lambda: profile(SEEDS, "bf16", True, folder)),
+        "pieces": attempt("pieces", lambda: pieces(SEEDS)),
+        "environment": environment("cuda") | {"driver": driver()},
+        "commit": commit(),
+    }
     arguments.out.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -29,6 +29,7 @@ class Tiny:
     """One 3x3 convolution of stride 2, normalised, averaged over the image. -> [B, d]"""
 
     features: int = 8
+    fused = False
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
         return {
@@ -42,7 +43,12 @@ class Tiny:
         return {"stem.mean": torch.zeros_like(shift), "stem.variance": torch.ones_like(shift)}
 
     def __call__(
-        self, params: dict[str, Tensor], stats: dict[str, Tensor], x: Tensor, mode: Mode
+        self,
+        params: dict[str, Tensor],
+        stats: dict[str, Tensor],
+        x: Tensor,
+        mode: Mode,
+        parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         norm = Norm(params, stats, mode)
         x = F.conv2d(x, params["stem.weight"], stride=2, padding=1)
@@ -54,6 +60,7 @@ class Flat:
     """The pixels themselves as features, through a matrix that starts as the identity."""
 
     features: int
+    fused = False
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
         return {"weight": torch.eye(self.features)}
@@ -62,7 +69,12 @@ class Flat:
         return {}
 
     def __call__(
-        self, params: dict[str, Tensor], stats: dict[str, Tensor], x: Tensor, mode: Mode
+        self,
+        params: dict[str, Tensor],
+        stats: dict[str, Tensor],
+        x: Tensor,
+        mode: Mode,
+        parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         return F.linear(x.flatten(1), params["weight"]), {}
 

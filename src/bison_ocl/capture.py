@@ -7,14 +7,18 @@ shape changes: one for each batch size, before and after the end of the first ta
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Eager, Engine
+from bison_ocl.compiled import compiled
+from bison_ocl.engine import Eager, Engine, Learned, Turn
 from bison_ocl.state import State
 
 WARM_UP = 3
@@ -33,8 +37,10 @@ class Recorded:
 class Captured(Eager):
     """An engine whose steps are replayed. The state handed in is copied once, then owned here."""
 
-    def __init__(self, engine: Engine, me: State) -> None:
+    def __init__(self, engine: Engine, me: State, compiled_in: Path | None = None) -> None:
+        """compiled_in: the folder of compiled steps, if they are to be compiled at all"""
         super().__init__(engine, tree.map_leaves(torch.clone, me))
+        self.compiled_in = compiled_in
         self.graphs: dict[tuple[object, ...], Recorded] = {}
 
     def step(self, new: Batch) -> Tensor:
@@ -60,23 +66,58 @@ class Captured(Eager):
     def _record(self, new: Batch) -> Recorded:
         held = tree.map_leaves(torch.clone, new)
         scratch = tree.map_leaves(torch.clone, self.me)
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(WARM_UP):
-                self.engine.step(scratch, held)
-        torch.cuda.current_stream().wait_stream(side)
+        learn = self._learn(scratch, held)
+
+        def step(me: State) -> Tensor:
+            after, loss = self.engine.stored(me, held, learn(me, held))
+            copy_changed(me, after)
+            return loss
+
+        warm_up(lambda: step(scratch))
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            after, loss = self.engine.step(self.me, held)
-            copy_changed(self.me, after)
+            loss = step(self.me)
         return Recorded(graph, held, loss)
 
+    def _learn(self, me: State, new: Batch) -> Callable[[State, Batch], Learned]:
+        if self.compiled_in is None:
+            return self.engine.learn
+        name = repr((self.engine.method, self.engine.each))
+        return compiled(self.engine.learn, name, self.compiled_in, me, new)
 
-def copy_changed(buffers: State, after: State) -> None:
-    """Write the tensors that a step made anew over the old ones, in one call a dtype."""
-    pairs = zip(tree.leaves(buffers), tree.leaves(after), strict=True)
-    changed = [(old, new) for old, new in pairs if old.data_ptr() != new.data_ptr()]
-    for dtype in {old.dtype for old, _ in changed}:
-        of_dtype = [(old, new) for old, new in changed if old.dtype == dtype]
-        torch._foreach_copy_([old for old, _ in of_dtype], [new for _, new in of_dtype])
+
+def replayed(f: Turn, value: Any, zero: Tensor, times: int) -> Any:
+    """`Engine.repeat` by a graph of one turn. (GDumb trains a network so, whenever it is asked.)"""
+    if times == 0:
+        return value
+    held, turn = tree.map_leaves(torch.clone, value), zero.clone()
+    scratch = tree.map_leaves(torch.clone, value)
+    warm_up(lambda: copy_changed(scratch, f(scratch, turn)))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        copy_changed(held, f(held, turn))
+        turn += 1
+    for _ in range(times):
+        graph.replay()
+    return held
+
+
+def warm_up(work: Callable[[], object]) -> None:
+    """Do it a few times aside, while libraries choose their kernels."""
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_UP):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+
+
+def copy_changed(buffers: object, after: object) -> None:
+    """Write the tensors that a step made anew over the old ones, in as few kernels as it takes."""
+    alike: dict[tuple[object, ...], list[tuple[Tensor, Tensor]]] = {}
+    for old, new in zip(tree.leaves(buffers), tree.leaves(after), strict=True):
+        if old.data_ptr() != new.data_ptr():
+            # One kernel copies many tensors, but none of them if a single one lies otherwise.
+            alike.setdefault((old.dtype, old.stride() == new.stride()), []).append((old, new))
+    for pairs in alike.values():
+        torch._foreach_copy_([old for old, _ in pairs], [new for _, new in pairs])

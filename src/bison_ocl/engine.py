@@ -16,11 +16,21 @@ from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
 Each = Callable[[Callable[..., Any]], Callable[..., Any]]
+Turn = Callable[[Any, Tensor], Any]
+"""One of many like steps: from a tree and the number of the turn to the tree after it."""
+Repeat = Callable[[Turn, Any, Tensor, int], Any]
 
 
 def alone(f: Callable[..., Any]) -> Callable[..., Any]:
     """`each` for one run: the function as it is."""
     return f
+
+
+def in_turn(f: Turn, value: Any, zero: Tensor, times: int) -> Any:
+    """`repeat` step by step: f(...f(f(value, 0), 1)..., times − 1)."""
+    for turn in range(times):
+        value = f(value, zero + turn)
+    return value
 
 
 @dataclass(frozen=True)
@@ -38,15 +48,23 @@ class Engine:
 
     method: Method
     each: Each = alone
+    repeat: Repeat = in_turn
 
     def step(self, me: State, new: Batch) -> tuple[State, Tensor]:
         """One pass over one stream batch: learn from it, then store it. Also the loss."""
-        learned: Learned = self.each(self._learn)(me, new)
+        return self.stored(me, new, self.learn(me, new))
+
+    def stored(self, me: State, new: Batch, learned: Learned) -> tuple[State, Tensor]:
+        """The state after a step whose pure part is done, and the loss."""
         memory = me.memory if learned.write is None else me.memory.write(new, learned.write)
         return replace(me, **learned.changed, memory=memory), learned.loss
 
+    def learn(self, me: State, new: Batch) -> Learned:
+        """The pure part of a step, for each run."""
+        learned: Learned = self.each(self._learn)(me, new)
+        return learned
+
     def _learn(self, me: State, new: Batch) -> Learned:
-        """The pure part of a step, for one run."""
         me = replace(me.meet(new.y), net=me.net.copy())
         update = self.method.update(me, new)
         net, moments = self.method.optimiser()(me.net, update.grads, me.moments)
@@ -70,10 +88,11 @@ class Engine:
     def summarise(self, me: State) -> Any:
         """What predicting needs, for the state as it is now."""
         summary = self.each(self.method.summarise)(me)
-        for turn in range(self.method.fits(me)):
-            turns = torch.full_like(me.step, turn)
-            summary = self.each(self.method.fit)(me, summary, turns)
-        return summary
+
+        def fit(summary: Any, turn: Tensor) -> Any:
+            return self.each(self.method.fit)(me, summary, turn)
+
+        return self.repeat(fit, summary, torch.zeros_like(me.step), self.method.fits(me))
 
     @torch.no_grad()
     def scores(self, me: State, summary: Any, x: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
+from bison_ocl.nets.precision import Precision
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
 
@@ -214,7 +215,7 @@ class Learner:
 
     def _born(self, shape: tuple[int, ...], rows: int) -> State:
         if self._backbone is None:
-            self._backbone = backbone_for(self.method, shape, self._module)
+            self._backbone = backbone_for(self.method, shape, module=self._module)
         return self.method.init(
             self._seed,
             self._backbone,
@@ -243,13 +244,17 @@ class Learner:
 
 
 def backbone_for(
-    method: Method, shape: tuple[int, ...], module: nn.Module | None = None
+    method: Method,
+    shape: tuple[int, ...],
+    precision: Precision = "tf32",
+    module: nn.Module | None = None,
+    fused: bool = False,
 ) -> Backbone:
-    """The network a method asks for, at a given image shape."""
+    """The network a method asks for, at a given image shape and precision of convolutions."""
     if module is not None:
         return ModuleBackbone(module, shape)
     channels, height, width = shape
-    return ResNet18(method.filters, (channels, height, width))
+    return ResNet18(method.filters, (channels, height, width), precision, fused)
 
 
 def check_memory(method: Method, memory: int) -> None:

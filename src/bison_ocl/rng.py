@@ -21,6 +21,7 @@ Shape = Sequence[int]
 GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 FIRST = 0xBF58476D1CE4E5B9 - (1 << 64)
 SECOND = 0x94D049BB133111EB - (1 << 64)
+LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,12 @@ def key_of(seed: int, step: int, name: str) -> Key:
 
 def bits(key: Key, shape: Shape) -> Tensor:
     """Uniform 64-bit integers, negative ones included."""
-    index = torch.arange(1, math.prod(shape) + 1, device=key.bits.device)
-    return mix(key.bits + index * GOLDEN).reshape(tuple(shape))
+    return mix(key.bits + counts(key, math.prod(shape)) * GOLDEN).reshape(tuple(shape))
+
+
+def counts(key: Key, n: int) -> Tensor:
+    """1, 2, ..., n. The mask changes none; without it compilers fold products into 32 bits."""
+    return torch.arange(1, n + 1, device=key.bits.device) & LARGEST
 
 
 def uniform(key: Key, shape: Shape) -> Tensor:
@@ -77,9 +82,8 @@ def permutation(key: Key, n: int) -> Tensor:
 
 def rows(key: Key, n: int, width: int) -> Tensor:
     """Uniform numbers [n, width] in which row i depends on i alone, whatever n is."""
-    start = mix(key.bits + torch.arange(1, n + 1, device=key.bits.device) * GOLDEN)
-    column = torch.arange(1, width + 1, device=key.bits.device) * GOLDEN
-    return to_unit(mix(start[:, None] + column))
+    start = mix(key.bits + counts(key, n) * GOLDEN)
+    return to_unit(mix(start[:, None] + counts(key, width) * GOLDEN))
 
 
 def to_unit(x: Tensor) -> Tensor:

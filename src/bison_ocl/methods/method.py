@@ -152,7 +152,8 @@ class Method:
         if self.joint:
             z = me.net.features(torch.cat([new.x, old.x]))
             return z[: len(new)], z[len(new) :]
-        return me.net.features(new.x), me.net.features(old.x)
+        z_new, z_old = me.net.features_apart(new.x, old.x)
+        return z_new, z_old
 
     def ce(self, me: State, z: Tensor, y: Tensor, head: str) -> Tensor:
         """Cross-entropy of one head on features z."""

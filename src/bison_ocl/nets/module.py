@@ -20,6 +20,8 @@ from bison_ocl.rng import Key
 class ModuleBackbone:
     """A user's network. Its own initial weights are the start, whatever the seed."""
 
+    fused = False
+
     def __init__(self, module: nn.Module, shape: tuple[int, ...]) -> None:
         self._module = copy.deepcopy(module)
         self.features = width_of(self._module, shape)
@@ -46,7 +48,12 @@ class ModuleBackbone:
         return module.train(mode != "eval")
 
     def __call__(
-        self, params: dict[str, Tensor], stats: dict[str, Tensor], x: Tensor, mode: Mode
+        self,
+        params: dict[str, Tensor],
+        stats: dict[str, Tensor],
+        x: Tensor,
+        mode: Mode,
+        parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Features; normalisation layers move the copies of the statistics that are returned."""
         moved = {name: value.clone() for name, value in stats.items()}

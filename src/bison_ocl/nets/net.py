@@ -26,13 +26,23 @@ class Backbone(Protocol):
     @property
     def features(self) -> int: ...
 
+    @property
+    def fused(self) -> bool: ...
+
     def parameters(self, key: Key) -> dict[str, Tensor]: ...
 
     def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]: ...
 
     def __call__(
-        self, params: dict[str, Tensor], stats: dict[str, Tensor], x: Tensor, mode: Mode
-    ) -> tuple[Tensor, dict[str, Tensor]]: ...
+        self,
+        params: dict[str, Tensor],
+        stats: dict[str, Tensor],
+        x: Tensor,
+        mode: Mode,
+        parts: int = 1,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """`parts` > 1 is asked of a fused backbone only: x holds so many batches."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,19 @@ class Net:
         if mode == "train":
             self.stats = moved
         return z
+
+    def features_apart(self, *batches: Tensor) -> list[Tensor]:
+        """Features of batches that are normalised apart, in the order of their passes.
+
+        A fused backbone takes batches of one size in one pass.
+        """
+        sizes = [len(x) for x in batches]
+        if not self.design.backbone.fused or len(set(sizes)) > 1:
+            return [self.features(x) for x in batches]
+        z, self.stats = self.design.backbone(
+            self.params["backbone"], self.stats, torch.cat(batches), "train", len(batches)
+        )
+        return list(torch.split(z, sizes))
 
     def logits(self, z: Tensor, head: str) -> Tensor:
         """f(z; W) of one head."""

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from math import prod, sqrt
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from bison_ocl.nets.norm import Mode, Norm
+from bison_ocl.nets.fused import Fused
+from bison_ocl.nets.layers import Layers
+from bison_ocl.nets.norm import Mode
+from bison_ocl.nets.precision import Precision
 from bison_ocl.rng import Key, uniform
 
 POOL = 4
@@ -41,6 +43,10 @@ class ResNet18:
 
     filters: int = 20
     shape: tuple[int, int, int] = (3, 32, 32)
+    precision: Precision = "tf32"
+    """of the convolutions"""
+    fused: bool = False
+    """layers made for many runs on a GPU; they can normalise parts of a batch apart"""
 
     @property
     def blocks(self) -> list[Block]:
@@ -88,23 +94,29 @@ class ResNet18:
         return stats
 
     def __call__(
-        self, params: dict[str, Tensor], stats: dict[str, Tensor], x: Tensor, mode: Mode
+        self,
+        params: dict[str, Tensor],
+        stats: dict[str, Tensor],
+        x: Tensor,
+        mode: Mode,
+        parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Features, non-negative, and the statistics as this pass leaves them."""
-        norm = Norm(params, stats, mode)
-
-        def layer(name: str, x: Tensor, stride: int = 1) -> Tensor:
-            weight = params[f"{name}.weight"]
-            return norm(name, F.conv2d(x, weight, stride=stride, padding=weight.shape[-1] // 2))
-
-        x = F.relu(layer("stem", x))
+        layers: Layers | Fused
+        if self.fused:
+            layers = Fused(params, stats, mode, self.precision, parts)
+        else:
+            layers = Layers(params, stats, mode, self.precision)
+        x = layers("stem", layers.enter(x))
         for block in self.blocks:
-            inner = F.relu(layer(f"{block.name}.first", x, block.stride))
-            inner = layer(f"{block.name}.second", inner)
-            beside = layer(f"{block.name}.shortcut", x, block.stride) if block.reshapes else x
-            x = F.relu(inner + beside)
-        x = F.avg_pool2d(x, min(POOL, *x.shape[2:]))
-        return x.flatten(1), norm.moved
+            beside = x
+            if block.reshapes:
+                beside = layers(f"{block.name}.shortcut", x, block.stride, relu=False)
+            inner = layers(f"{block.name}.first", x, block.stride)
+            x = layers(f"{block.name}.second", inner, beside=beside)
+        z, moved = layers.leave(x, POOL)
+        # In the order they came in: leaves of states are matched by their places.
+        return z, {name: moved[name] for name in stats if name in moved}
 
 
 def fan_in_uniform(key: Key, shape: tuple[int, ...]) -> Tensor:

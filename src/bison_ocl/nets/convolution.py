@@ -1,0 +1,161 @@
+"""Convolutions of images that lie as [N, H, W, C]; under vmap, of all runs in one kernel.
+
+Operators of their own, so that tracing and compiling keep them whole: Triton kernels on a GPU,
+PyTorch's convolutions elsewhere. Zeros around the image; 3x3 or 1x1.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.grad import conv2d_weight
+
+from bison_ocl.nets.precision import Precision
+from bison_ocl.nets.runs import in_line, serve_all_runs, takes_kernels, total_type
+from bison_ocl.nets.tiles import parts_of_gradient
+
+ROUNDING = {"fp32": "ieee", "tf32": "tf32", "bf16": "tf32"}
+"""How the kernels may round float32 inputs of their matrix products."""
+
+
+@torch.library.custom_op("bison_ocl::convolve", mutates_args=())
+def convolve(x: Tensor, weight: Tensor, stride: int, turned: bool, rounding: str) -> Tensor:
+    """x: [..., N, H, W, C], weight: [..., O, k, k, C] -> [..., N, H', W', O]; dots: axes of runs
+
+    Turned: with the filters of another convolution, [..., C, k, k, O], each turned by half a
+    circle. That is the other one's gradient in its images.
+    """
+    runs, filters = in_line(x, 4), in_line(weight, 4)
+    if takes_kernels(x):
+        from bison_ocl.nets import convolution_kernels
+
+        y = convolution_kernels.convolve(runs, filters, stride, turned, rounding)
+    else:
+        filters = filters.flip(2, 3).transpose(1, 4) if turned else filters
+        pairs = zip(to_planes(runs), to_planes(filters), strict=True)
+        pad = weight.shape[-2] // 2
+        planes = [F.conv2d(images, own, stride=stride, padding=pad) for images, own in pairs]
+        y = torch.stack(planes).movedim(2, -1).contiguous()
+    return y.reshape(*x.shape[:-4], *y.shape[1:])
+
+
+@torch.library.custom_op("bison_ocl::weight_gradient", mutates_args=())
+def weight_gradient(x: Tensor, slope: Tensor, side: int, stride: int, rounding: str) -> Tensor:
+    """The gradient of `convolve` in its weight, as a sum of parts. -> [..., parts, O, k, k, C]"""
+    runs, slopes = in_line(x, 4), in_line(slope, 4)
+    if takes_kernels(x):
+        from bison_ocl.nets import convolution_kernels
+
+        count = parts(x, slope, side)
+        found = convolution_kernels.weight_gradient(runs, slopes, side, stride, count, rounding)
+    else:
+        shape = (slope.shape[-1], x.shape[-1], side, side)
+        each = [
+            conv2d_weight(images, shape, own, stride, side // 2)  # type: ignore[no-untyped-call]
+            for images, own in zip(to_planes(runs), to_planes(slopes), strict=True)
+        ]
+        found = torch.stack(each).movedim(2, -1).to(total_type(x))[:, None].contiguous()
+    return found.reshape(*x.shape[:-4], *found.shape[1:])
+
+
+def parts(x: Tensor, slope: Tensor, side: int) -> int:
+    """Of how many parts the gradient in the weight is the sum."""
+    if not takes_kernels(x):
+        return 1
+    runs, pixels = prod(x.shape[:-4]), prod(slope.shape[-4:-1])
+    return parts_of_gradient(pixels, x.shape[-1], slope.shape[-1], side, runs)
+
+
+@convolve.register_fake
+def _(x: Tensor, weight: Tensor, stride: int, turned: bool, rounding: str) -> Tensor:
+    *runs, n, height, width, _ = x.shape
+    channels = weight.shape[-1 if turned else -4]
+    return x.new_empty((*runs, n, -(-height // stride), -(-width // stride), channels))
+
+
+@weight_gradient.register_fake
+def _(x: Tensor, slope: Tensor, side: int, stride: int, rounding: str) -> Tensor:
+    filters = (slope.shape[-1], side, side, x.shape[-1])
+    shape = (*x.shape[:-4], parts(x, slope, side), *filters)
+    return x.new_empty(shape, dtype=total_type(x))
+
+
+serve_all_runs(convolve)
+serve_all_runs(weight_gradient)
+
+
+class Convolution(torch.autograd.Function):
+    """A convolution whose weights stay in float32 while images may be in bfloat16."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, filters: Tensor, stride: int, rounding: str) -> Tensor:
+        """filters: [O, k, k, C], the weight as the kernels take it; its gradient goes to weight"""
+        y: Tensor = convolve(x, filters, stride, False, rounding)
+        return y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        x, _, filters, ctx.stride, ctx.rounding = inputs
+        ctx.save_for_backward(x, filters)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        x, filters = ctx.saved_tensors
+        to_x, to_weight = ConvolutionGradient.apply(  # type: ignore[no-untyped-call]
+            x, filters, slope, ctx.stride, ctx.rounding, ctx.needs_input_grad[0]
+        )
+        weight = to_weight.sum(0).permute(0, 3, 1, 2)
+        return (to_x if ctx.needs_input_grad[0] else None), weight, None, None, None
+
+
+class ConvolutionGradient(torch.autograd.Function):
+    """Its gradients; not differentiated again."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        x: Tensor, filters: Tensor, slope: Tensor, stride: int, rounding: str, wanted: bool
+    ) -> tuple[Tensor, Tensor]:
+        """In the images, if wanted, and in the weight, as a sum of parts."""
+        slope = slope.contiguous()
+        to_weight = weight_gradient(x, slope, filters.shape[1], stride, rounding)
+        if not wanted:
+            return torch.zeros_like(x[:0]), to_weight
+        return convolve(spread(slope, x, stride), filters, 1, True, rounding), to_weight
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(*output)
+
+
+def convolution(x: Tensor, weight: Tensor, stride: int, precision: Precision) -> Tensor:
+    """x: [N, H, W, C], weight: [O, C, k, k] -> [N, H', W', O]"""
+    filters = weight.detach().permute(0, 2, 3, 1).to(x.dtype).contiguous()
+    y: Tensor = Convolution.apply(  # type: ignore[no-untyped-call]
+        x.contiguous(), weight, filters, stride, ROUNDING[precision]
+    )
+    return y
+
+
+def spread(slope: Tensor, x: Tensor, stride: int) -> Tensor:
+    """Slopes at every stride-th pixel of an image of x's size, zeros between them."""
+    if stride == 1:
+        return slope
+    n, height, width, channels = slope.shape
+    rows = torch.stack([slope, *[torch.zeros_like(slope)] * (stride - 1)], dim=3)
+    rows = rows.reshape(n, height, width * stride, channels)
+    whole = torch.stack([rows, *[torch.zeros_like(rows)] * (stride - 1)], dim=2)
+    whole = whole.reshape(n, height * stride, width * stride, channels)
+    return whole[:, : x.shape[1], : x.shape[2]].contiguous()
+
+
+def to_planes(x: Tensor) -> Tensor:
+    """[S, N, H, W, C] as PyTorch counts: [S, N, C, H, W]"""
+    return x.movedim(-1, 2)

@@ -1,0 +1,126 @@
+"""Convolutions of many small networks at once, as Triton kernels.
+
+Images lie as [S, N, H, W, C]: the three pixels of a row that a 3x3 filter covers are then 3C
+numbers in a line, and a convolution is three matrix products, one for each row of the filter. Every
+program works for one of the S networks. No atomics: the same inputs give the same bits.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from bison_ocl.nets.tiles import STEP, block, length, stages, tile
+
+
+@triton.jit
+def patch_rows(
+    x, m, row, k, M, H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr,
+    C: tl.constexpr, SIDE: tl.constexpr, STRIDE: tl.constexpr,
+):  # fmt: skip
+    """What a row of the filter sees from the output pixels m, zero outside the image. [BM, BK]"""
+    n, place = m // (HO * WO), m % (HO * WO)
+    h = place // WO * STRIDE - SIDE // 2 + row
+    left = place % WO * STRIDE - SIDE // 2
+    w = left[:, None] + (k // C)[None, :]
+    there = ((m < M) & (h >= 0) & (h < H))[:, None] & (w >= 0) & (w < W) & (k < SIDE * C)[None, :]
+    start = ((n * H + h) * W + left) * C
+    return tl.load(x + start[:, None] + k[None, :], mask=there, other=0.0)
+
+
+@triton.jit
+def convolve_kernel(
+    x, weight, y, M, H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr,
+    C: tl.constexpr, O: tl.constexpr, SIDE: tl.constexpr, STRIDE: tl.constexpr,
+    TURNED: tl.constexpr, BM: tl.constexpr, BO: tl.constexpr, BK: tl.constexpr,
+    ROUNDING: tl.constexpr,
+):  # fmt: skip
+    """y[s, m, o] = Σ_row Σ_k patch[s, m, row, k] weight[s, o, row, k]
+
+    Turned: the same with weight[s, c, −row, −column, o], the filters of the convolution whose
+    gradient this is; k is (column, c).
+    """
+    run = tl.program_id(2).to(tl.int64)
+    x += run * (M // (HO * WO)) * H * W * C
+    weight += run * O * SIDE * SIDE * C
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    o = tl.program_id(1) * BO + tl.arange(0, BO)
+    total = tl.zeros((BM, BO), dtype=tl.float32)
+    chunks: tl.constexpr = (SIDE * C + BK - 1) // BK
+    for i in range(SIDE * chunks):
+        row = i // chunks
+        k = i % chunks * BK + tl.arange(0, BK)
+        patch = patch_rows(x, m, row, k, M, H, W, HO, WO, C, SIDE, STRIDE)
+        there = (k < SIDE * C)[:, None] & (o < O)[None, :]
+        if TURNED:
+            back = (k % C * SIDE + SIDE - 1 - row) * SIDE + SIDE - 1 - k // C
+            place = (back * O)[:, None] + o[None, :]
+        else:
+            place = ((o * SIDE + row) * SIDE * C)[None, :] + k[:, None]
+        filters = tl.load(weight + place, mask=there, other=0.0)
+        total = tl.dot(patch, filters, total, input_precision=ROUNDING)
+    place = (run * M + m)[:, None] * O + o[None, :]
+    tl.store(y + place, total.to(y.dtype.element_ty), mask=(m < M)[:, None] & (o < O)[None, :])
+
+
+@triton.jit
+def weight_gradient_kernel(
+    x, slope, partial, M, PARTS,
+    H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr, C: tl.constexpr,
+    O: tl.constexpr, SIDE: tl.constexpr, STRIDE: tl.constexpr,
+    LENGTH: tl.constexpr, BM: tl.constexpr, BO: tl.constexpr, BK: tl.constexpr,
+    ROUNDING: tl.constexpr,
+):  # fmt: skip
+    """partial[s, part, o, row, k] = Σ_m of a part  patch[s, m, row, k] slope[s, m, o]"""
+    chunks: tl.constexpr = (SIDE * C + BK - 1) // BK
+    piece, part = tl.program_id(0), tl.program_id(1)
+    run = tl.program_id(2).to(tl.int64)
+    x += run * (M // (HO * WO)) * H * W * C
+    slope += run * M * O
+    row = piece % (SIDE * chunks) // chunks
+    k = piece % chunks * BK + tl.arange(0, BK)
+    o = piece // (SIDE * chunks) * BO + tl.arange(0, BO)
+    total = tl.zeros((BK, BO), dtype=tl.float32)
+    for first in range(0, LENGTH, BM):
+        m = part * LENGTH + first + tl.arange(0, BM)
+        patch = patch_rows(x, m, row, k, M, H, W, HO, WO, C, SIDE, STRIDE)
+        there = (m < M)[:, None] & (o < O)[None, :]
+        slopes = tl.load(slope + m[:, None] * O + o[None, :], mask=there, other=0.0)
+        total = tl.dot(tl.trans(patch), slopes, total, input_precision=ROUNDING)
+    place = ((((run * PARTS + part) * O + o) * SIDE + row) * SIDE * C)[None, :] + k[:, None]
+    tl.store(partial + place, total, mask=(k < SIDE * C)[:, None] & (o < O)[None, :])
+
+
+def convolve(x: Tensor, weight: Tensor, stride: int, turned: bool, rounding: str) -> Tensor:
+    """x: [S, N, H, W, C], weight: [S, O, k, k, C], turned [S, C, k, k, O] -> [S, N, H', W', O]"""
+    S, N, H, W, C = x.shape
+    O, side = weight.shape[4 if turned else 1], weight.shape[2]
+    HO, WO = -(-H // stride), -(-W // stride)
+    y = x.new_empty((S, N, HO, WO, O))
+    M = N * HO * WO
+    BM, BO = tile(M, O, S)
+    convolve_kernel[(triton.cdiv(M, BM), triton.cdiv(O, BO), S)](
+        x, weight, y, M, H, W, HO, WO, C, O, side, stride, turned,
+        BM, BO, block(side * C, 64), rounding,
+        num_warps=4 if BM == 64 else 8, num_stages=stages(C),
+    )  # fmt: skip
+    return y
+
+
+def weight_gradient(
+    x: Tensor, slope: Tensor, side: int, stride: int, parts: int, rounding: str
+) -> Tensor:
+    """x: [S, N, H, W, C], slope: [S, N, H', W', O] -> [S, parts, O, side, side, C] in float32"""
+    S, N, H, W, C = x.shape
+    HO, WO, O = slope.shape[2:]
+    M = N * HO * WO
+    BO, BK = block(O, 64), block(side * C, 64)
+    pieces = triton.cdiv(O, BO) * side * triton.cdiv(side * C, BK)
+    partial = x.new_empty((S, parts, O, side, side, C), dtype=torch.float32)
+    weight_gradient_kernel[(pieces, parts, S)](
+        x, slope, partial, M, parts, H, W, HO, WO, C, O, side, stride, length(M, parts),
+        STEP, BO, BK, rounding, num_warps=4, num_stages=stages(C),
+    )  # fmt: skip
+    return partial

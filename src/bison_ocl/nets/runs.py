@@ -1,0 +1,42 @@
+"""Operators over many runs: what vmap does with one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def serve_all_runs(operator: Any) -> None:
+    """Let vmap call an operator once for all runs: its tensors take any number of leading axes."""
+
+    def rule(info: Any, dims: Any, *arguments: Any) -> Any:
+        found = operator(*(first(info, *pair) for pair in zip(arguments, dims, strict=True)))
+        return found, (0 if isinstance(found, Tensor) else tuple(0 for _ in found))
+
+    operator.register_vmap(rule)
+
+
+def first(info: Any, value: Any, dim: int | None) -> Any:
+    """An argument with the axis of runs in front; a tensor that all runs share is repeated."""
+    if not isinstance(value, Tensor):
+        return value
+    if dim is None:
+        return value.expand(info.batch_size, *value.shape).contiguous()
+    return value.movedim(dim, 0).contiguous()
+
+
+def in_line(x: Tensor, inner: int) -> Tensor:
+    """One axis of runs, however many there are, before the `inner` last ones."""
+    return x.reshape(-1, *x.shape[x.ndim - inner :])
+
+
+def total_type(x: Tensor) -> torch.dtype:
+    """What sums over many products are kept in."""
+    return torch.promote_types(x.dtype, torch.float32)
+
+
+def takes_kernels(x: Tensor) -> bool:
+    """Whether Triton's kernels serve this tensor; else PyTorch's operators do, in float64 too."""
+    return x.is_cuda and x.dtype != torch.float64

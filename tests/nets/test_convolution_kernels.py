@@ -1,0 +1,123 @@
+"""The convolution kernels against conv2d in float64, for runs side by side."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from bison_ocl.nets.convolution import spread
+from tests.nets.kernels import Kernels
+from tests.nets.plain import convolved, numbers, slopes
+
+CASES = {
+    "one run, a stem": (1, 2, 8, 8, 3, 20, 3, 1),
+    "odd sizes": (2, 3, 7, 5, 4, 5, 3, 1),
+    "halved": (2, 2, 8, 6, 20, 40, 3, 2),
+    "odd sizes, halved": (2, 2, 9, 7, 5, 10, 3, 2),
+    "one pixel left": (3, 2, 2, 1, 8, 16, 3, 2),
+    "pointwise": (3, 1, 7, 7, 20, 20, 1, 1),
+    "pointwise, halved": (2, 2, 9, 8, 20, 40, 1, 2),
+    "several chunks and columns": (1, 1, 4, 4, 40, 70, 3, 1),
+}
+"""runs, images, height, width, channels in and out, side of the filters, stride"""
+
+MANY = (132, 1, 3, 3, 2, 3, 1, 1)
+"""as many runs as a GPU works on at a time: the largest tiles"""
+
+Case = tuple[int, int, int, int, int, int, int, int]
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def runs_of(case: Case, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
+    """Images, filters, and slopes at the outputs."""
+    runs, n, height, width, inputs, outputs, side, stride = case
+    out = (-(-height // stride), -(-width // stride))
+    return (
+        numbers(runs, n, height, width, inputs, seed=1, dtype=dtype),
+        numbers(runs, outputs, side, side, inputs, seed=2, dtype=dtype),
+        numbers(runs, n, *out, outputs, seed=3, dtype=dtype),
+    )
+
+
+def wanted(case: Case, *values: Tensor) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Outputs and gradients in images and filters, run by run."""
+    found = []
+    for x, weight, slope in zip(*(value.double() for value in values), strict=True):
+        inputs = (x.requires_grad_(), weight.requires_grad_())
+        y = convolved(*inputs, stride=case[-1])
+        found.append((y.detach(), *slopes(y, slope, *inputs)))
+    return [torch.stack(column) for column in zip(*found, strict=True)]
+
+
+def close(found: Tensor, expected: Tensor, part: float = 1e-5) -> bool:
+    """To a part of the largest number."""
+    assert found.shape == expected.shape
+    return bool((found - expected).abs().max() <= part * expected.abs().max())
+
+
+@pytest.mark.parametrize("case", [*CASES.values(), MANY], ids=[*CASES, "many runs"])
+def test_outputs(kernels: Kernels, case: Case) -> None:
+    x, weight, slope = runs_of(case)
+    y, _, _ = wanted(case, x, weight, slope)
+    found = kernels("convolution_kernels.convolve", x, weight, case[-1], False, "ieee")
+    assert found.dtype == torch.float32
+    assert close(found, y)
+
+
+@each_case
+def test_gradient_in_images_is_a_turned_convolution(kernels: Kernels, case: Case) -> None:
+    x, weight, slope = runs_of(case)
+    _, to_x, _ = wanted(case, x, weight, slope)
+    apart = torch.stack([spread(own, images, case[-1]) for own, images in zip(slope, x, strict=True)])
+    found = kernels("convolution_kernels.convolve", apart, weight, 1, True, "ieee")
+    assert close(found, to_x)
+
+
+@each_case
+def test_gradient_in_filters(kernels: Kernels, case: Case) -> None:
+    x, weight, slope = runs_of(case)
+    _, _, to_weight = wanted(case, x, weight, slope)
+    found = kernels("convolution_kernels.weight_gradient", x, slope, case[-2], case[-1], 1, "ieee")
+    assert found.shape[1] == 1
+    assert close(found.sum(1), to_weight)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_gradient_in_filters_is_a_sum_of_parts(kernels: Kernels, parts: int) -> None:
+    case = (2, 3, 18, 9, 3, 5, 3, 2)
+    x, weight, slope = runs_of(case)
+    pixels = slope[0, ..., 0].numel()
+    assert 2 * 64 < pixels < 3 * 64
+    _, _, to_weight = wanted(case, x, weight, slope)
+    found = kernels("convolution_kernels.weight_gradient", x, slope, 3, 2, parts, "ieee")
+    assert found.shape == (2, parts, 5, 3, 3, 3)
+    assert close(found.sum(1), to_weight)
+    assert not close(found[:, 0], to_weight)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="the interpreter has no bfloat16 products")
+def test_images_in_bfloat16_are_summed_in_float32(kernels: Kernels) -> None:
+    case = CASES["odd sizes, halved"]
+    x, weight, slope = runs_of(case, torch.bfloat16)
+    y, _, to_weight = wanted(case, x, weight, slope)
+    found = kernels("convolution_kernels.convolve", x, weight, 2, False, "tf32")
+    assert found.dtype == torch.bfloat16
+    assert close(found, y, 2**-8)
+    parts = kernels("convolution_kernels.weight_gradient", x, slope, 3, 2, 1, "tf32")
+    assert parts.dtype == torch.float32
+    assert close(parts.sum(1), to_weight)
+
+
+def test_a_run_does_not_see_the_others(kernels: Kernels) -> None:
+    x, weight, slope = runs_of(CASES["halved"])
+
+    def results(x: Tensor, weight: Tensor, slope: Tensor) -> list[Tensor]:
+        return [
+            kernels("convolution_kernels.convolve", x, weight, 2, False, "ieee"),
+            kernels("convolution_kernels.weight_gradient", x, slope, 3, 2, 1, "ieee"),
+        ]
+
+    together, alone = results(x, weight, slope), results(x[1:], weight[1:], slope[1:])
+    assert all(torch.equal(a[1:], b) for a, b in zip(together, alone, strict=True))
