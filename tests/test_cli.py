@@ -218,6 +218,21 @@ def check_schema(record: dict[str, Any]) -> None:
     assert {"torch", "python", "device", "threads"} <= record["environment"].keys()
 
 
+def test_runs_of_other_precisions_are_other_runs(call: Call, tmp_path: Path) -> None:
+    words = ("run", "er", *SMALL, "--out", tmp_path)
+    assert call(*words).status == 0
+    said = call(*words, "--precision", "fp32")
+    assert said.status == 0
+    assert "is finished" not in said.err
+    assert said.err.splitlines()[-1].endswith(" --precision fp32")
+    first, second = records(tmp_path)
+    assert [record["precision"] for record in (first, second)] == ["tf32", "fp32"]
+    assert first["accuracy"] == second["accuracy"]  # a CPU has no TF32
+    assert first["losses"] == second["losses"]
+    assert first["losses"]["steps"] == list(range(1, 21))
+    assert "is finished" in call(*words, "--precision", "fp32").err
+
+
 def test_plain_lines_where_there_is_no_terminal(call: Call, tmp_path: Path) -> None:
     said = call("run", "finetune", *SMALL, "--out", tmp_path)
     lines = [line for line in said.err.splitlines() if line.startswith("finetune seed 0")]
@@ -339,6 +354,8 @@ RUN = ["run", "bison", "--data", "split-digits"]
         ([*RUN, "--checkpoint-every", "0"], ["--checkpoint-every must be above 0"]),
         ([*RUN, "--checkpoint-every", "nan"], ["--checkpoint-every must be above 0"]),
         ([*RUN, "--seeds-at-once", "0"], ["--seeds-at-once must be above 0"]),
+        ([*RUN, "--seeds-at-once", "-3"], ["--seeds-at-once must be above 0"]),
+        ([*RUN, "--precision", "fp16"], ["--precision fp16: choose tf32, bf16 or fp32"]),
         ([*RUN, "--device", "tpu"], ["choose auto, cpu or cuda"]),
         *(([*RUN, "--seeds", text], ["--seeds"]) for text in ("", "a", "1-", "3-1", "0,,1", "1.5")),
         (["demo", "--seeds", "x"], ["--seeds 'x'"]),

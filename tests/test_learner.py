@@ -20,6 +20,7 @@ from bison_ocl import Learner, UserError, checkpoint, tree
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.engine import Engine
+from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.experiments.train import Run
 from bison_ocl.methods import METHODS, method_class
@@ -401,7 +402,7 @@ def test_with_classes_given_a_learner_equals_run_bit_for_bit(name: str) -> None:
     memory = 20 if method.replays else 0
     course = class_incremental(small_data(), 3)
     run = Run(Spec(name, "tiny", memory, 3, settings_of(method)), method, course)
-    run.train(Nobody())
+    Group([run]).train(Nobody())
     learner = Learner(name, memory=20, seed=3, classes=6, **quick_settings(name))
     data = course.dataset
     for index in course.images:  # 34 images a task: the last batch is short

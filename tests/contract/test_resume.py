@@ -12,10 +12,14 @@ from bison_ocl import checkpoint
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError
+from bison_ocl.experiments.device import resident
+from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.experiments.train import Run, Saving
+from bison_ocl.experiments.train import Watcher as Watching
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.nets.precision import Precision
 from bison_ocl.stream.class_incremental import class_incremental
 from tests.tiny import images, same, snapshot
 
@@ -48,12 +52,18 @@ def dataset() -> Dataset:
     return Dataset("tiny", Batch(images(train), train), Batch(images(test, 1), test), 6, 3, names)
 
 
-def fresh(name: str, seed: int = 1) -> Run:
+def fresh(name: str, seed: int = 1, precision: Precision = "tf32", device: str = "cpu") -> Run:
     rounds = {"epochs": 2} if hasattr(method_class(name), "epochs") else {}
     method = configured(name, None, {"filters": 2} | rounds)
     memory = 20 if method.replays else 0
-    spec = Spec(name, "tiny", memory, seed, settings_of(method))
-    return Run(spec, method, class_incremental(dataset(), seed))
+    spec = Spec(name, "tiny", memory, seed, settings_of(method), precision=precision)
+    return Run(spec, method, class_incremental(resident(dataset(), device), seed), device)
+
+
+def train(run: Run, watcher: Watching, saving: Saving | None = None) -> dict[str, Any]:
+    """Train a run on its own."""
+    (record,) = Group([run]).train(watcher, [saving] if saving else [])
+    return record
 
 
 def result(record: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +79,7 @@ def kept(run: Run) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_resumed_equals_uninterrupted(name: str, tmp_path: Path) -> None:
     whole = fresh(name)
-    wanted = whole.train(Watcher())
+    wanted = train(whole, Watcher())
     saving = Saving(tmp_path / "run.safetensors", every=1e-9)
     for interruption in (  # at the first step, in the middle, at a task's end, after the last step
         Watcher(step=2),
@@ -81,11 +91,11 @@ def test_resumed_equals_uninterrupted(name: str, tmp_path: Path) -> None:
         if saving.path.exists():
             part.resume(saving.path)
         with pytest.raises(Stop):
-            part.train(interruption, saving)
+            train(part, interruption, saving)
     last = fresh(name)
     last.resume(saving.path)
     assert last.progress.step == whole.steps - 1
-    found = last.train(Watcher())
+    found = train(last, Watcher())
     assert result(found) == result(wanted)
     assert same(kept(last), kept(whole))
     for one, other in zip(
@@ -98,16 +108,16 @@ def test_resumed_equals_uninterrupted(name: str, tmp_path: Path) -> None:
 
 def test_a_checkpoint_after_the_last_task_holds_the_record(tmp_path: Path) -> None:
     run = fresh("er")
-    wanted = run.train(Watcher(), Saving(tmp_path / "run.safetensors"))
+    wanted = train(run, Watcher(), Saving(tmp_path / "run.safetensors"))
     again = fresh("er")
     again.resume(tmp_path / "run.safetensors")
-    assert again.train(Watcher()) == wanted
+    assert train(again, Watcher()) == wanted
 
 
 def test_checkpoints_come_at_task_ends_whatever_the_interval(tmp_path: Path) -> None:
     run = fresh("finetune")
     with pytest.raises(Stop):
-        run.train(Watcher(step=6), Saving(tmp_path / "run.safetensors", every=3600))
+        train(run, Watcher(step=6), Saving(tmp_path / "run.safetensors", every=3600))
     again = fresh("finetune")
     again.resume(tmp_path / "run.safetensors")
     assert (again.progress.task, again.progress.batch, again.progress.step) == (1, 0, 4)
@@ -130,6 +140,7 @@ def test_the_header_names_everything_outside_the_tensors(tmp_path: Path) -> None
     fresh("er").save(tmp_path / "run.safetensors")
     _, header = checkpoint.read(tmp_path / "run.safetensors")
     assert {"kind", "spec", "progress", "fixed", "threads", "memory_format"} <= header.keys()
+    assert header["seeds_at_once"] is None
     assert header["threads"] == torch.get_num_threads()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,23 @@ import pytest
 import torch
 
 from bison_ocl import checkpoint
-from bison_ocl.data import load
-from bison_ocl.experiments.group import in_step
+from bison_ocl.data import digits, load
+from bison_ocl.engine import Engine
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.experiments.train import Run
 from bison_ocl.methods.settings import configured
+from bison_ocl.state import State
 from bison_ocl.stream.streams import stream_of
+from tests.test_cli import shrunk
 
 SEEDS = [3, 4]
+
+
+@pytest.fixture(autouse=True)
+def small_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digits at their own 8x8, to save time."""
+    monkeypatch.setattr(digits, "load", lambda load=digits.load: shrunk(load()))
 
 
 class Watching:
@@ -41,9 +50,22 @@ def job(folder: Path, method: str = "er", lr: str = "1e-6", **changes: Any) -> J
     return Job(method, "split-digits", 20, SEEDS, small, folder, **asked)
 
 
-def trained(asked: Job, stop_at: int = -1) -> list[dict[str, Any]]:
+def trained(
+    asked: Job, stop_at: int = -1, say: Callable[[str], None] = lambda _: None
+) -> list[dict[str, Any]]:
     watch: Callable[[Run], Any] = lambda _: nullcontext(Watching(stop_at))  # noqa: E731
-    return run(asked, watch, lambda _: None)
+    return run(asked, watch, say)
+
+
+def interrupted(folder: Path, **changes: Any) -> None:
+    """Two seeds, stopped in the third task."""
+    with pytest.raises(InterruptedError):
+        trained(job(folder, lr="0.1", checkpoint_every=1e-9, **changes), stop_at=8)
+
+
+def saved_steps(folder: Path) -> list[int]:
+    paths = sorted((folder / "checkpoints").glob("*.safetensors"))
+    return [checkpoint.read(path)[1]["progress"]["step"] for path in paths]
 
 
 def models(folder: Path) -> list[dict[str, torch.Tensor]]:
@@ -73,22 +95,153 @@ def test_together_is_as_alone(method: str, tmp_path: Path) -> None:
 
 def test_an_interrupted_group_goes_on_bit_for_bit(tmp_path: Path) -> None:
     whole = trained(job(tmp_path / "whole", lr="0.1"))
-    with pytest.raises(InterruptedError):
-        trained(job(tmp_path / "cut", lr="0.1", checkpoint_every=1e-9), stop_at=8)
+    interrupted(tmp_path / "cut")
     assert len(list((tmp_path / "cut" / "checkpoints").iterdir())) == 2
     resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True))
     assert [r["accuracy"] for r in resumed] == [r["accuracy"] for r in whole]
+    assert [r["losses"] for r in resumed] == [r["losses"] for r in whole]
     for one, other in zip(models(tmp_path / "whole"), models(tmp_path / "cut"), strict=True):
         assert all(torch.equal(one[name], other[name]) for name in one)
     assert not list((tmp_path / "cut" / "checkpoints").iterdir())
 
 
-def test_only_runs_in_step_go_together() -> None:
-    data, method = load("split-digits"), configured("finetune", None, {"filters": "2"})
-    runs = [
-        Run(Spec("finetune", data.name, 0, seed, {}), method, stream_of(text, data, seed))
-        for seed, text in enumerate(["natural"] * 3 + ["iid", "blurry:disjoint=50", "natural"])
-    ]
-    runs[1].stepped(0.0)
-    seeds = [[run.spec.seed for run in group] for group in in_step(runs, most=2)]
-    assert seeds == [[0, 2], [5], [1], [3], [4]]
+# --- groups that change ---
+
+
+def test_a_group_goes_on_at_its_size_whatever_fits_now(tmp_path: Path) -> None:
+    whole = trained(job(tmp_path / "whole", lr="0.1", seeds_at_once=1))
+    interrupted(tmp_path / "cut", seeds_at_once=1)
+    said: list[str] = []
+    resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True), say=said.append)
+    assert [r["losses"] for r in resumed] == [r["losses"] for r in whole]
+    assert [r["timing"]["seeds_at_once"] for r in resumed] == [1, 1]
+    assert not any("among" in line for line in said)
+
+
+def test_a_group_that_must_change_says_so(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    said: list[str] = []
+    done = trained(job(tmp_path, lr="0.1", resume=True, seeds_at_once=1), say=said.append)
+    assert [r["timing"]["seeds_at_once"] for r in done] == [1, 1]
+    told = [line for line in said if "was trained among 2 and goes on among 1" in line]
+    assert [line.split()[1] for line in told] == ["3", "4"]
+
+
+def test_a_failure_between_two_files_leaves_the_group_together(tmp_path: Path) -> None:
+    save, written = Run.save, []
+
+    def failing(self: Run, path: Path) -> None:
+        if len(written) == 5:
+            raise InterruptedError
+        written.append(self.spec.seed)
+        save(self, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "save", failing)
+        interrupted(tmp_path)
+    assert written == [3, 4, 3, 4, 3]
+    assert saved_steps(tmp_path) == [2, 2]
+    assert len(trained(job(tmp_path, lr="0.1", resume=True))) == 2
+    assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_checkpoints_of_an_older_version_go_on(tmp_path: Path) -> None:
+    whole = trained(job(tmp_path / "whole", lr="0.1"))
+    interrupted(tmp_path / "cut")
+    for path in (tmp_path / "cut" / "checkpoints").iterdir():
+        tensors, header = checkpoint.read(path)
+        del header["seeds_at_once"], header["spec"]["precision"], header["progress"]["losses"]
+        del header["progress"]["peak_megabytes"]
+        checkpoint.write(path, tensors, header)
+    resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True))
+    assert [r["accuracy"] for r in resumed] == [r["accuracy"] for r in whole]
+    for one, other in zip(resumed, whole, strict=True):
+        steps = other["losses"]["steps"]
+        known = [
+            loss if at > 7 else None for at, loss in zip(*other["losses"].values(), strict=True)
+        ]
+        assert one["losses"] == {"steps": steps, "loss": known}
+
+
+# --- how many seeds, and what they are told ---
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "groups"),
+    [("cpu", None, [1, 1, 1]), ("cuda", None, [2, 1]), ("cpu", 3, [3]), ("cuda", 1, [1, 1, 1])],
+)
+def test_seeds_at_once_are_chosen_or_told(
+    name: str, asked: int | None, groups: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bison_ocl.experiments import device, runner
+
+    found: list[int] = []
+    monkeypatch.setattr(device, "is_cuda", lambda device: device == "cuda")
+    monkeypatch.setattr(device, "resident", lambda dataset, _: dataset)
+    monkeypatch.setattr(device, "free_bytes", lambda: 1000)
+    monkeypatch.setattr(runner, "bytes_of_one", lambda run: 400)
+    monkeypatch.setattr(runner, "new_run", lambda job, spec, *_: on_cpu(job, spec))
+    monkeypatch.setattr(runner, "run_group", lambda job, runs, watch: found.append(len(runs)) or [])
+    asking = replace(job(tmp_path, "finetune"), seeds=[1, 2, 3], device=name, seeds_at_once=asked)
+    with pytest.raises(KeyError):  # nothing was trained
+        trained(asking)
+    assert found == groups
+
+
+def on_cpu(asked: Job, spec: Spec) -> Run:
+    method = configured(asked.method, asked.data, asked.settings)
+    return Run(spec, method, stream_of(spec.stream, load(asked.data), spec.seed))
+
+
+def test_one_test_serves_the_group_and_watchers_hear_the_mean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[int, float]] = []
+    sets: list[torch.Size] = []
+    scores = Engine.scores
+
+    def noting(self: Engine, me: State, summary: Any, x: torch.Tensor) -> torch.Tensor:
+        sets.append(x.shape[:1])
+        return scores(self, me, summary, x)
+
+    monkeypatch.setattr(Engine, "scores", noting)
+    monkeypatch.setattr(Watching, "tested", lambda self, *told: heard.append(told))
+    done = trained(job(tmp_path))
+    assert sets == [(2,)] * 5
+    assert [task for task, _ in heard] == [0, 1, 2, 3, 4]
+    for task, accuracy in heard:
+        rows = [record["accuracy"][task][: task + 1] for record in done]
+        assert accuracy == pytest.approx(torch.tensor(rows).mean().item())
+
+
+def test_times_and_peak_are_shared_out_and_measured_when_the_device_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bison_ocl.experiments import device
+
+    asked: list[str] = []
+
+    def now(name: str) -> float:
+        asked.append(name)
+        return float(len(asked))
+
+    monkeypatch.setattr(device, "now", now)
+    monkeypatch.setattr(device, "peak_megabytes", lambda _: 90.0)
+    for record in trained(job(tmp_path)):
+        timing = record["timing"]
+        assert (timing["peak_MB"], timing["seeds_at_once"]) == (45.0, 2)
+        assert (timing["train_s"], timing["test_s"]) == (2.5, 2.5)
+    assert asked == ["cpu"] * 20  # the start and the end of five tasks and of five tests
+
+
+def test_overlapping_streams_go_together_too(tmp_path: Path) -> None:
+    blurry = {"stream": "blurry:disjoint=50,spill=25", "lr": "1e-6"}
+    alone = trained(job(tmp_path / "alone", seeds_at_once=1, **blurry))
+    together = trained(job(tmp_path / "together", **blurry))
+    for one, other in zip(alone, together, strict=True):
+        assert one["anytime"]["steps"] == other["anytime"]["steps"]
+        assert torch.allclose(
+            torch.tensor(one["anytime"]["accuracy"]),
+            torch.tensor(other["anytime"]["accuracy"]),
+            atol=0.05,
+        )

@@ -70,6 +70,8 @@ def test_malformed_seeds_are_refused(text: str) -> None:
         {"seed": 4},
         {"settings": {"lr": 0.2, "joint": False}},
         {"settings": {"lr": 0.1}},
+        {"precision": "bf16"},
+        {"precision": "fp32"},
     ],
 )
 def test_runs_that_differ_have_other_names_and_records(change: dict[str, Any]) -> None:
@@ -84,3 +86,11 @@ def test_the_name_is_a_file_name_that_stays() -> None:
     assert again.name == SPEC.name
     assert SPEC.name.startswith("er-split-digits-m100-s3-")
     assert "/" not in SPEC.name
+
+
+def test_runs_from_before_there_was_a_precision_are_tf32() -> None:
+    old = asdict(SPEC)
+    del old["precision"]
+    assert SPEC.is_of(old)
+    assert not replace(SPEC, precision="fp32").is_of(old)
+    assert SPEC.name == "er-split-digits-m100-s3-e05153ea"

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from bison_ocl.experiments import environment
+from bison_ocl.experiments.group import Group
+from bison_ocl.experiments.lines import title
 from bison_ocl.experiments.train import Run
-from tests.contract.test_resume import Watcher, fresh
+from tests.contract.test_resume import Watcher, fresh, train
 
 
 class Diary(Watcher):
@@ -27,7 +29,7 @@ class Diary(Watcher):
 @pytest.fixture(scope="module")
 def done() -> tuple[Run, dict[str, object], Diary]:
     run, diary = fresh("bison"), Diary()
-    return run, run.train(diary), diary
+    return run, train(run, diary), diary
 
 
 def test_every_image_is_seen_once(done: tuple[Run, dict[str, object], Diary]) -> None:
@@ -69,6 +71,22 @@ def test_times_add_up(done: tuple[Run, dict[str, object], Diary]) -> None:
     assert isinstance(timing, dict)
     assert timing["total_s"] == pytest.approx(timing["train_s"] + timing["test_s"])
     assert timing["ms_per_step"] == pytest.approx(1e3 * timing["train_s"] / 12)
+    assert timing["seeds_at_once"] == 1
+    assert "peak_MB" not in timing
+
+
+def test_the_precision_reaches_the_network_and_the_record() -> None:
+    plain, low = fresh("er"), fresh("er", precision="bf16")
+    found = [run.me.net.design.backbone.precision for run in (plain, low)]  # type: ignore[attr-defined]
+    assert found == ["tf32", "bf16"]
+    assert train(low, Watcher())["precision"] == "bf16"
+
+
+def test_watchers_of_many_runs_name_the_first() -> None:
+    runs = [fresh("er", seed) for seed in (4, 5, 6)]
+    assert title(runs[0]) == "er seed 4"
+    Group(runs)
+    assert title(runs[0]) == "er seed 4 and 2 more"
 
 
 def test_the_environment_says_where_numbers_come_from() -> None:

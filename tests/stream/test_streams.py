@@ -22,7 +22,7 @@ from bison_ocl.stream.long_tailed import long_tailed, sizes
 from bison_ocl.stream.one_class import one_class
 from bison_ocl.stream.order import order
 from bison_ocl.stream.streams import DEFAULT, STREAMS, canonical, parse, stream_of
-from bison_ocl.stream.tasks import Stream
+from bison_ocl.stream.tasks import Stream, side_by_side
 
 TEXTS = [
     "class-incremental",
@@ -115,6 +115,22 @@ def test_only_the_last_batch_of_a_task_is_short(
         assert sum(lengths) == len(stream.images[task])
         assert all(length == size for length in lengths[:-1])
         assert all(length > 0 for length in lengths)
+
+
+@settings(max_examples=40, deadline=None)
+@given(datasets(), st.lists(seeds, min_size=1, max_size=4), st.integers(1, 12), st.integers(0, 2))
+def test_streams_side_by_side_bring_what_each_brings(
+    data: Dataset, chosen: list[int], size: int, start: int
+) -> None:
+    streams = [stream_of("natural", data, seed) for seed in chosen]
+    for task in range(data.tasks):
+        together = list(side_by_side(streams, task, size, start))
+        each = [list(stream.batches(task, size))[start:] for stream in streams]
+        assert len(together) == max(0, streams[0].steps(task, size) - start)
+        for stacked, *batches in zip(together, *each, strict=True):
+            assert torch.equal(stacked.x, torch.stack([batch.x for batch in batches]))
+            assert torch.equal(stacked.y, torch.stack([batch.y for batch in batches]))
+            assert stacked.x.is_contiguous()
 
 
 @settings(max_examples=40, deadline=None)

@@ -17,6 +17,7 @@ from bison_ocl.experiments.train import Run, Saving
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.tables import rows
 from bison_ocl.stream.streams import STREAMS, stream_of
+from tests.contract.test_resume import train
 from tests.tiny import images
 
 BLURRY = "blurry:disjoint=50,spill=25"
@@ -59,7 +60,7 @@ def result(record: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", STREAMS)
 def test_every_stream_can_be_run(name: str) -> None:
     run = fresh("order:confusion" if name == "order" else name, "finetune")
-    record = run.train(Watcher())
+    record = train(run, Watcher())
     tasks = {"one-class": 10, "iid": 1}.get(name, 5)
     assert [len(row) for row in record["accuracy"]] == [tasks] * tasks
     assert record["stream"] == run.spec.stream
@@ -68,7 +69,7 @@ def test_every_stream_can_be_run(name: str) -> None:
 
 def test_anytime_accuracy_is_measured_at_equal_distances() -> None:
     run = fresh(BLURRY)
-    record = run.train(Watcher())
+    record = train(run, Watcher())
     steps, accuracy = record["anytime"]["steps"], record["anytime"]["accuracy"]
     every = run.anytime_every
     assert steps == [*range(every, run.steps, every), run.steps]
@@ -79,26 +80,26 @@ def test_anytime_accuracy_is_measured_at_equal_distances() -> None:
 
 
 def test_tests_on_the_way_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    tested = fresh(BLURRY).train(Watcher())
+    tested = train(fresh(BLURRY), Watcher())
     monkeypatch.setattr("bison_ocl.experiments.train.ANYTIME_POINTS", 1)
-    seldom = fresh(BLURRY).train(Watcher())
+    seldom = train(fresh(BLURRY), Watcher())
     assert len(seldom["anytime"]["steps"]) < len(tested["anytime"]["steps"])
     assert seldom["confusion"] == tested["confusion"]
 
 
 def test_anytime_accuracy_survives_a_resume(tmp_path: Path) -> None:
     whole = fresh(BLURRY)
-    wanted = whole.train(Watcher())
+    wanted = train(whole, Watcher())
     saving = Saving(tmp_path / "run.safetensors", every=1e-9)
     for stop in (3, 8, whole.steps):
         part = fresh(BLURRY)
         if saving.path.exists():
             part.resume(saving.path)
         with pytest.raises(Stop):
-            part.train(Watcher(stop), saving)
+            train(part, Watcher(stop), saving)
     last = fresh(BLURRY)
     last.resume(saving.path)
-    assert result(last.train(Watcher())) == result(wanted)
+    assert result(train(last, Watcher())) == result(wanted)
 
 
 def test_the_stream_does_not_depend_on_the_method() -> None:

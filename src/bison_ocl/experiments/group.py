@@ -1,73 +1,197 @@
-"""Several seeds of one experiment in lockstep: one vectorised step serves all of them."""
+"""Trains runs in lockstep: one step serves all of them, be it one run or many stacked ones.
+
+A run's progress is brought up to date when the group pauses; a step itself only counts on the host
+and never waits for the device.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from bison_ocl import tree
-from bison_ocl.engine import Engine
+from bison_ocl.batch import Batch
+from bison_ocl.engine import Eager, Engine, alone
+from bison_ocl.experiments import device
+from bison_ocl.experiments.loss_curve import Intervals, LossSums
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.train import Run, Saving, Watcher, alive
-
-
-def in_step(runs: Sequence[Run], most: int) -> list[list[Run]]:
-    """Runs that can go together: as far as each other, with tasks of the same lengths."""
-    groups: dict[tuple[object, ...], list[list[Run]]] = {}
-    for run in runs:
-        lengths = tuple(len(images) for images in run.stream.images)
-        alone = run.spec.seed if run.stream.overlapping else None
-        found = groups.setdefault((run.progress.step, lengths, alone), [[]])
-        if len(found[-1]) == most:
-            found.append([])
-        found[-1].append(run)
-    return [group for found in groups.values() for group in found]
+from bison_ocl.experiments.result import record_of
+from bison_ocl.experiments.testing import OWN, confusions, logs
+from bison_ocl.experiments.train import Run, Saving, Watcher
+from bison_ocl.methods.method import Method
+from bison_ocl.state import State
+from bison_ocl.stream.tasks import side_by_side
 
 
 class Group:
-    """Runs whose states are stacked while they learn, and their own again for tests and files."""
+    """Runs as far as each other, with tasks of the same lengths; they are told apart in files."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self.runs, self.first = runs, runs[0]
-        stacked = tree.stack([run.me for run in runs])
-        engine = Engine(self.first.method, tree.vectorised)
-        self.body = alive(engine, stacked, self.first.device)
+    def __init__(self, runs: Sequence[Run], compiled_in: Path | None = None) -> None:
+        """compiled_in: the folder of compiled steps, to compile them on a GPU"""
+        self.runs, self.first, self.device = runs, runs[0], runs[0].device
+        self.step, self.batch = self.first.progress.step, self.first.progress.batch
+        self.steps, self.test_every = self.first.steps, self.first.anytime_every
+        if device.is_cuda(self.device):
+            device.use_precision(self.first.spec.precision)
+            device.forget_peak()
+        for run in runs:
+            run.together = len(runs)
+        self.stacked = len(runs) > 1
+        self.engine = engine_on(self.device, self.first.method, self.stacked)
+        me = tree.stack([run.me for run in runs]) if self.stacked else self.first.me
+        self.body = alive(self.engine, me, self.device, compiled_in)
+        intervals = Intervals(self.steps)
+        sums = [intervals.start(self.step, run.progress.losses) for run in runs]
+        self.losses = LossSums(intervals, sums, self.device)
+        self.since = 0.0
 
-    def train(self, watcher: Watcher, savings: Sequence[Saving]) -> list[Record]:
-        """Every task in turn, for all runs: learn, test, close."""
+    def train(self, watcher: Watcher, savings: Sequence[Saving] = ()) -> list[Record]:
+        """Every task in turn: learn, test, close. savings: for each run, or none to keep no file"""
         for task in range(self.first.progress.task, self.first.stream.tasks):
             self._learn_task(task, watcher, savings)
-            self._hand_back()
-            for run in self.runs:
-                run.test(task, watcher)
+            self._test(task, watcher)
             self.body.end_task()
+            self.batch = 0
             for run in self.runs:
                 run.progress = replace(run.progress, task=task + 1, batch=0)
             self._save(savings)
-        return [run.record() for run in self.runs]
+        self._hand_back()
+        return [record_of(run) for run in self.runs]
 
     def _learn_task(self, task: int, watcher: Watcher, savings: Sequence[Saving]) -> None:
-        start = saved = time.perf_counter()
-        before = [run.progress.train_seconds for run in self.runs]
-        size, batch = self.first.method.stream_batch, self.first.progress.batch
-        streams = [run.stream.batches(task, size, batch) for run in self.runs]
-        for batches in zip(*streams, strict=True):
-            self.body.step(self.first.on_device(tree.stack(batches)))
-            now = time.perf_counter()
-            for run, seconds in zip(self.runs, before, strict=True):
-                run.stepped(seconds + (now - start) / len(self.runs))
-            watcher.stepped(task, self.first.progress.step)
-            if now - saved >= savings[0].every:
+        self._go_on()
+        saved = time.perf_counter()
+        for new in self._arriving(task):
+            loss = self.body.step(device.moved(new, self.device))
+            self.step, self.batch = self.step + 1, self.batch + 1
+            self.losses.add(self.step, loss)
+            watcher.stepped(task, self.step)
+            if self._due():
+                self._pause()
+                self._test_on_the_way()
+                self._go_on()
+            if savings and time.perf_counter() - saved >= savings[0].every:
+                self._pause()
                 self._save(savings)
+                self._go_on()
                 saved = time.perf_counter()
+        self._pause()
+
+    def _arriving(self, task: int) -> Iterator[Batch]:
+        size, stream = self.first.method.stream_batch, self.first.stream
+        if not self.stacked:
+            return stream.batches(task, size, self.batch)
+        return side_by_side([run.stream for run in self.runs], task, size, self.batch)
+
+    def _due(self) -> bool:
+        """Where tasks overlap, whether it is time for a test on the way."""
+        if not self.first.stream.overlapping:
+            return False
+        return self.step % self.test_every == 0 or self.step == self.steps
+
+    # --- the clock runs from _go_on to _pause ---
+
+    def _go_on(self) -> None:
+        self.since = device.now(self.device)
+
+    def _pause(self) -> None:
+        """Bring the progress of every run up to this step; the host waits for the device."""
+        seconds = (device.now(self.device) - self.since) / len(self.runs)
+        peak = device.peak_megabytes(self.device)
+        for run, losses in zip(self.runs, self.losses.read(), strict=True):
+            run.progress = replace(
+                run.progress,
+                batch=self.batch,
+                step=self.step,
+                losses=losses,
+                train_seconds=run.progress.train_seconds + seconds,
+                peak_megabytes=None if peak is None else peak / len(self.runs),
+            )
+
+    # --- tests ---
+
+    def _test(self, task: int, watcher: Watcher) -> None:
+        """Classify the test images of all classes met so far, and note the counts."""
+        start = device.now(self.device)
+        tests = [device.moved(run.stream.test(task), self.device) for run in self.runs]
+        found = confusions(self.engine, self.body.me, tests, self.first.also)
+        kept = logs(self.engine, self.body.me, len(self.runs))
+        seconds = self._share(start)
+        accuracies: list[float] = []
+        for run, counts, log in zip(self.runs, found, kept, strict=True):
+            before = run.progress
+            run.progress = replace(
+                before,
+                confusions=[*before.confusions, counts[OWN]],
+                also={rule: [*past, counts[rule]] for rule, past in before.also.items()},
+                log=[*before.log, log],
+                test_seconds=before.test_seconds + seconds,
+            )
+            accuracies += run.accuracy()[task][: task + 1]
+        watcher.tested(task, sum(accuracies) / len(accuracies))
+
+    def _test_on_the_way(self) -> None:
+        """Note the accuracy on the classes met so far."""
+        start = device.now(self.device)
+        met = self.body.me.seen.reshape(len(self.runs), -1).sum(1).tolist()
+        pairs = zip(self.runs, met, strict=True)
+        tests = [device.moved(run.stream.test_of_first(n), self.device) for run, n in pairs]
+        found = confusions(self.engine, self.body.me, tests)
+        seconds = self._share(start)
+        for run, test, counts in zip(self.runs, tests, found, strict=True):
+            right = sum(row[i] for i, row in enumerate(counts[OWN]))
+            before = run.progress.anytime
+            anytime = {
+                "steps": [*before["steps"], self.step],
+                "accuracy": [*before["accuracy"], right / len(test)],
+            }
+            spent = run.progress.test_seconds + seconds
+            run.progress = replace(run.progress, anytime=anytime, test_seconds=spent)
+
+    def _share(self, start: float) -> float:
+        """Each run's share of the seconds since then."""
+        return (device.now(self.device) - start) / len(self.runs)
+
+    # --- files ---
 
     def _hand_back(self) -> None:
-        """Give every run its part of the stack."""
+        """Give every run its part of the state."""
         for i, run in enumerate(self.runs):
-            run.body.take(tree.pick(self.body.me, i))
+            run.me = tree.pick(self.body.me, i) if self.stacked else self.body.me
 
     def _save(self, savings: Sequence[Saving]) -> None:
+        """Write all files, then put them in place: a kill between two renames is all that could
+        leave runs of one group at different steps."""
+        if not savings:
+            return
         self._hand_back()
         for run, saving in zip(self.runs, savings, strict=True):
-            run.save(saving.path)
+            run.save(beside(saving.path))
+        for saving in savings:
+            beside(saving.path).replace(saving.path)
+
+
+def beside(path: Path) -> Path:
+    """Where the next checkpoint waits until those of the whole group are written."""
+    return path.with_name(f"{path.name}.next")
+
+
+def engine_on(name: str, method: Method, stacked: bool) -> Engine:
+    """The engine of one run or a stack; on a GPU it replays what it does many times."""
+    each = tree.vectorised if stacked else alone
+    if not device.is_cuda(name):
+        return Engine(method, each)
+    from bison_ocl.capture import replayed
+
+    return Engine(method, each, replayed)
+
+
+def alive(engine: Engine, me: State, name: str, compiled_in: Path | None) -> Eager:
+    """A state with the means to step: replayed graphs on a GPU."""
+    if not device.is_cuda(name):
+        return Eager(engine, me)
+    from bison_ocl.capture import Captured
+
+    return Captured(engine, me, compiled_in)

@@ -11,7 +11,9 @@ from bison_ocl.experiments.train import Run, Watcher
 
 
 def title(run: Run) -> str:
-    return f"{run.spec.method} seed {run.spec.seed}"
+    """What is trained; of runs trained together the first is named."""
+    others = f" and {run.together - 1} more" if run.together and run.together > 1 else ""
+    return f"{run.spec.method} seed {run.spec.seed}{others}"
 
 
 class Lines:

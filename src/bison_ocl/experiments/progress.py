@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,6 +21,9 @@ from bison_ocl.experiments.lines import Lines, title
 from bison_ocl.experiments.train import Run, Watcher
 
 console = Console(stderr=True, highlight=False)
+
+SHOWN_EVERY = 0.1
+"""seconds: a step on a GPU takes less time than moving the bar"""
 
 
 def say(text: str) -> None:
@@ -53,13 +57,22 @@ class Bar:
         self.run, self.progress = run, progress
         done = run.progress.step
         name = self.named(min(run.progress.task, run.stream.tasks - 1))
+        self.shown = time.monotonic()
         self.id = progress.add_task(name, total=run.steps, completed=done, accuracy="AA –")
 
     def named(self, task: int) -> str:
         return f"{title(self.run)}  task {task + 1}/{self.run.stream.tasks}"
 
     def stepped(self, task: int, step: int) -> None:
-        self.progress.update(self.id, completed=step, description=self.named(task))
+        now = time.monotonic()
+        if now - self.shown >= SHOWN_EVERY:
+            self.shown = now
+            self.progress.update(self.id, completed=step, description=self.named(task))
 
     def tested(self, task: int, accuracy: float) -> None:
-        self.progress.update(self.id, accuracy=f"AA {100 * accuracy:.1f} %")
+        self.progress.update(
+            self.id,
+            completed=self.run.progress.step,
+            description=self.named(task),
+            accuracy=f"AA {100 * accuracy:.1f} %",
+        )

@@ -11,12 +11,15 @@ from typing import Any
 
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
+from bison_ocl.data.places import cache_folder
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.experiments import records
-from bison_ocl.experiments.group import Group, in_step
+from bison_ocl.experiments import device, records
+from bison_ocl.experiments.group import Group
+from bison_ocl.experiments.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.train import RULES, Run, Saving, Watcher
+from bison_ocl.experiments.spec import PLAIN, Spec
+from bison_ocl.experiments.testing import RULES
+from bison_ocl.experiments.train import Run, Saving, Watcher
 from bison_ocl.learner import check_memory
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
@@ -44,7 +47,11 @@ class Job:
     data_dir: Path | None = None
     data_options: dict[str, Any] = field(default_factory=dict)
     also: Sequence[str] = ()
-    seeds_at_once: int = 1
+    seeds_at_once: int | None = None
+    """None: on a GPU as many as fit, on a CPU one"""
+    precision: str = PLAIN
+    compiling: bool = False
+    """compile steps on a GPU, or take what was compiled before"""
 
     @property
     def results(self) -> Path:
@@ -66,28 +73,46 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)
+    device.precision_of(job.precision)  # refused before any data is opened
+    if job.seeds_at_once is not None and job.seeds_at_once < 1:
+        raise UserError("--seeds-at-once must be above 0")
     dataset = load(job.data, job.data_dir, **job.data_options)
     stream = choice.text(dataset)
-    memory = job.memory if method.replays else 0
-    check_memory(method, memory)
+    specs = specs_of(job, method, stream)
+    check_memory(method, specs[0].memory)
     check_writable(job.out)
     if job.resume and records.set_aside_torn_line(job.results):
         say(f"set aside a cut-off line in {job.results}.torn; that seed runs again")
     found = records.read(job.results)
-    specs = [
-        Spec(job.method, job.data, memory, seed, settings_of(method), stream, job.data_options)
-        for seed in job.seeds
-    ]
     finished = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
     left = [spec for spec in specs if spec.seed not in finished]
     check_interrupted(job, left)
     skip(job, [spec for spec in specs if spec.seed in finished], say)
-    for start in range(0, len(left), job.seeds_at_once):
-        together = left[start : start + job.seeds_at_once]
-        runs = [begun(job, spec, method, dataset, say) for spec in together]
-        for group in in_step(runs, job.seeds_at_once):
+    dataset = device.resident(dataset, job.device) if left else dataset
+    most = seeds_at_once(job, left, method, dataset)
+    for start in range(0, len(left), most):
+        runs = [begun(job, spec, method, dataset, say) for spec in left[start : start + most]]
+        for group in in_step(runs, most):
+            tell_regrouped(group, say)
             finished |= {record["seed"]: record for record in run_group(job, group, watch)}
     return [finished[spec.seed] for spec in specs]
+
+
+def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
+    """The identities of a job's runs, with its stream in canonical form."""
+    memory = job.memory if method.replays else 0
+    about = settings_of(method), stream, job.data_options, device.precision_of(job.precision)
+    return [Spec(job.method, job.data, memory, seed, *about) for seed in job.seeds]
+
+
+def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Dataset) -> int:
+    """How many seeds are trained together, unless the user says it."""
+    if job.seeds_at_once is not None:
+        return job.seeds_at_once
+    if len(left) < 2 or not device.is_cuda(job.device):
+        return 1
+    one = new_run(job, left[0], method, dataset)
+    return fitting(device.free_bytes(), bytes_of_one(one), len(left))
 
 
 def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
@@ -99,23 +124,37 @@ def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
         job.checkpoint(spec).unlink(missing_ok=True)
 
 
+def new_run(job: Job, spec: Spec, method: Method, dataset: Dataset) -> Run:
+    """A run at its start."""
+    return Run(spec, method, stream_of(spec.stream, dataset, spec.seed), job.device, job.also)
+
+
 def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> Run:
     """A run at its start, or where its checkpoint left it."""
-    current = Run(spec, method, stream_of(spec.stream, dataset, spec.seed), job.device, job.also)
+    current = new_run(job, spec, method, dataset)
     if job.checkpoint(spec).exists():
         current.resume(job.checkpoint(spec))
         say(f"seed {spec.seed} goes on from step {current.progress.step} of {current.steps}")
     return current
 
 
+def tell_regrouped(runs: Sequence[Run], say: Say) -> None:
+    """Say where the last digits of a result will not be those of an uninterrupted run."""
+    for run in runs:
+        before, left = run.together, run.steps - run.progress.step
+        if before not in (None, len(runs)) and left:
+            say(
+                f"seed {run.spec.seed} was trained among {before} and goes on among {len(runs)}: "
+                "its result is as good, but not the same to the last digit"
+            )
+
+
 def run_group(job: Job, runs: Sequence[Run], watch: Watch) -> list[Record]:
     """Train runs together and write their records."""
     savings = [Saving(job.checkpoint(run.spec), job.checkpoint_every) for run in runs]
+    group = Group(runs, cache_folder(job.data_dir) / "compiled" if job.compiling else None)
     with watch(runs[0]) as watcher:
-        if len(runs) == 1:
-            done = [runs[0].train(watcher, savings[0])]
-        else:
-            done = Group(runs).train(watcher, savings)
+        done = group.train(watcher, savings)
     for run, record in zip(runs, done, strict=True):
         if job.save_model:
             run.learner().save(job.model(run.spec))

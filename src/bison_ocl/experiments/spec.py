@@ -6,10 +6,16 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bison_ocl.errors import UserError
 from bison_ocl.stream.streams import DEFAULT
+
+if TYPE_CHECKING:
+    from bison_ocl.nets.precision import Precision
+
+PLAIN: Precision = "tf32"
+"""unless another precision is asked for"""
 
 
 @dataclass(frozen=True)
@@ -25,17 +31,23 @@ class Spec:
     """in canonical form"""
     data_options: dict[str, Any] = field(default_factory=dict)
     """how a folder of images was cut: image_size, tasks, held_out"""
+    precision: Precision = PLAIN
+    """in which numbers convolutions are computed"""
 
     @property
     def name(self) -> str:
         """A file name that tells runs apart, whatever differs between them."""
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        said = asdict(self)
+        if self.precision == PLAIN:  # files from before there was a choice keep their names
+            del said["precision"]
+        digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
         data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
         return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"
 
     def is_of(self, record: dict[str, Any]) -> bool:
-        """Whether a record is this run's."""
-        return all(record.get(key) == value for key, value in asdict(self).items())
+        """Whether a record is this run's; one from before there was a choice has PLAIN numbers."""
+        told = {"precision": PLAIN} | record
+        return all(told.get(key) == value for key, value in asdict(self).items())
 
 
 MOST_SEEDS = 100_000

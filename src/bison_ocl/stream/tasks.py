@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -52,9 +53,8 @@ class Stream:
 
     def batches(self, task: int, size: int, start: int = 0) -> Iterator[Batch]:
         """The batches of a task, from number `start` on; every image once."""
-        images = self.images[task]
-        for at in range(start * size, len(images), size):
-            yield self._relabelled(self.dataset.train[images[at : at + size]])
+        for stacked in side_by_side([self], task, size, start):
+            yield Batch(stacked.x[0], stacked.y[0])
 
     def test(self, task: int) -> Batch:
         """Test images of every class met up to the end of a task."""
@@ -64,12 +64,44 @@ class Stream:
         """Test images of so many classes, the first the run has met."""
         labels = self.dataset.test.y
         wanted = torch.isin(labels, torch.tensor(self.order[:classes], device=labels.device))
-        return self._relabelled(self.dataset.test[wanted])
+        test = self.dataset.test[wanted]
+        return Batch(test.x, self.numbered(test.y))
 
-    def _relabelled(self, batch: Batch) -> Batch:
-        number = torch.empty(self.dataset.classes, dtype=torch.int64)
-        number[list(self.order)] = torch.arange(len(self.order))
-        return Batch(batch.x, number.to(batch.y.device)[batch.y])
+    def numbered(self, labels: Tensor) -> Tensor:
+        """The dataset's class ids as the run's."""
+        return self._numbers.to(labels.device)[labels]
+
+    @cached_property
+    def _numbers(self) -> Tensor:
+        """The run's id of each class of the dataset."""
+        numbers = torch.empty(self.dataset.classes, dtype=torch.int64)
+        numbers[list(self.order)] = torch.arange(len(self.order))
+        return numbers
+
+
+def side_by_side(
+    streams: Sequence[Stream], task: int, size: int, start: int = 0
+) -> Iterator[Batch]:
+    """Batches [S, B, ...] of a task of streams over one dataset, from number `start` on.
+
+    Indices and labels are made and moved to where the images are once; then a batch is one gather
+    for all streams, and on a GPU the host waits for nothing.
+    """
+    train, runs = streams[0].dataset.train, len(streams)
+    images = [stream.images[task].to(train.y.device) for stream in streams]
+    pairs = zip(streams, images, strict=True)
+    labels = torch.stack([stream.numbered(train.y[index]) for stream, index in pairs])
+    index = batch_after_batch(torch.stack(images), size).to(train.x.device)
+    labels = batch_after_batch(labels, size).to(train.x.device)
+    for at in range(start * size * runs, len(index), size * runs):
+        now = slice(at, at + size * runs)
+        x, y = train.x.index_select(0, index[now]), labels[now]
+        yield Batch(x.view(runs, -1, *x.shape[1:]), y.view(runs, -1))
+
+
+def batch_after_batch(values: Tensor, size: int) -> Tensor:
+    """[S, n] as one row in which each batch of all streams is in one piece [S · n]"""
+    return torch.cat([batch.flatten() for batch in torch.split(values, size, dim=1)])
 
 
 def shuffled_classes(dataset: Dataset, seed: int) -> Tensor:

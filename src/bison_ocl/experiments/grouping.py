@@ -1,0 +1,74 @@
+"""Which seeds are trained together: as many as fit on the GPU, and are as far as each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from bison_ocl import tree
+from bison_ocl.engine import Engine
+from bison_ocl.experiments import device
+from bison_ocl.experiments.train import Run
+from bison_ocl.memory.ncm import CHUNK
+from bison_ocl.state import State
+from bison_ocl.stream.tasks import side_by_side
+
+SHARE = 0.8
+"""of the free memory that a group may be reckoned to take"""
+
+COPIES = 3
+"""of a state: the run's own, the stack's, and a scratch one while a graph is recorded"""
+
+GRAPHS = 4
+"""that keep the memory of a step: before and after the first task's end, whole and short batches"""
+
+
+def fitting(free_bytes: int, bytes_of_one: int, wanted: int) -> int:
+    """How many of the seeds wanted are trained at once; at least one."""
+    return max(1, min(wanted, int(SHARE * free_bytes) // bytes_of_one))
+
+
+def bytes_of_one(run: Run) -> int:
+    """GPU memory that a run takes among others: its state, its steps, its tests."""
+    engine, method = Engine(run.method, tree.vectorised), run.method
+    me, test = busy(run.me), device.moved(run.stream.dataset.test[:CHUNK], run.device)
+    new = next(side_by_side([run.stream], 0, method.stream_batch))
+
+    def evaluate() -> None:
+        summary = engine.each(method.summarise)(me)
+        if method.fits(me):
+            engine.each(method.fit)(me, summary, torch.zeros_like(me.step))
+        engine.scores(me, summary, test.x[None])
+
+    step = device.peak_bytes(lambda: engine.step(me, device.moved(new, run.device)))
+    peak = max(GRAPHS * step, step + device.peak_bytes(evaluate))
+    tests = 2 * device.size_of(run.stream.dataset.test)  # a gathered copy, and it stacked
+    return COPIES * device.size_of(run.me) + peak + tests
+
+
+def busy(me: State) -> State:
+    """A stack of one whose memory counts as full and whose first task as over: steps cost most."""
+    copy = tree.map_leaves(torch.clone, me)
+    seen = torch.full_like(copy.memory.seen, copy.memory.capacity)
+    memory = replace(copy.memory, seen=seen, filled=copy.memory.capacity)
+    return tree.stack([replace(copy, memory=memory, later=True)])
+
+
+def in_step(runs: Sequence[Run], most: int) -> list[list[Run]]:
+    """Runs that can go together: as far as each other, with tasks of the same lengths.
+
+    Interrupted runs go on in groups no larger than theirs were: then they end bit for bit as if
+    nothing had happened.
+    """
+    groups: dict[tuple[object, ...], list[list[Run]]] = {}
+    for run in runs:
+        lengths = tuple(len(images) for images in run.stream.images)
+        progress, overlapping = run.progress, run.stream.overlapping
+        key = (progress.task, progress.step, lengths, overlapping, run.together)
+        found = groups.setdefault(key, [[]])
+        if len(found[-1]) == min(most, run.together or most):
+            found.append([])
+        found[-1].append(run)
+    return [group for found in groups.values() for group in found]
