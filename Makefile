@@ -9,10 +9,13 @@ WORKERS ?= 2
 THREADS ?= 1
 TESTS ?=
 
+# What changes the system: nothing in front of it as root, sudo otherwise.
+ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test bench demo format clean
+.PHONY: help setup browser check test bench demo format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +30,11 @@ $(READY): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install -q -c constraints.txt torch==2.13.0 setuptools
 	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[dev]'
 	@touch $@
+
+# The report page is tested in a real browser; playwright drives the system's, for it cannot always fetch its own.
+browser:  ## install Chromium for the tests of the report page, if there is none
+	command -v chromium || { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
 
 check: $(READY)  ## lint, format check, types, import order
 	$(BIN)/ruff check

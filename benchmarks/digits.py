@@ -8,15 +8,18 @@ Records go to results/digits/results.jsonl; seeds that are there already are not
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 from bison_ocl.experiments.lines import in_lines
 from bison_ocl.experiments.records import Record, read
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import parse_seeds
 from bison_ocl.methods import METHODS
+from bison_ocl.report.folder import prepared
+from bison_ocl.report.layouts import overview
 from bison_ocl.report.markdown import markdown
-from bison_ocl.report.tables import rows
 
 DATA, MEMORY, OUT = "split-digits", 100, Path("results/digits")
 
@@ -40,7 +43,8 @@ def main() -> None:
 
 def write(records: list[Record], page: Path) -> None:
     """The page, with what the numbers were measured on."""
-    lines = sorted(rows(records), key=lambda row: -row.AA.mean)
+    (table,) = overview("digits", prepared(records))
+    ranked = sorted(table.lines, key=lambda line: -mean(line.cells[0].values.values()))
     told = {
         f"{r['environment']['device']}, torch {r['environment']['torch']}, commit {r['commit']}"
         for r in records
@@ -51,7 +55,7 @@ def write(records: list[Record], page: Path) -> None:
         "[`results/digits/results.jsonl`](../results/digits/results.jsonl). Memory 100, percent, "
         "mean ± standard deviation over n seeds. 140 steps are few: methods that predict by a "
         "trained head swing by tens of points between seeds.\n\n"
-        + markdown(lines)
+        + markdown(replace(table, lines=tuple(ranked)))
         + "\nMeasured on "
         + "; ".join(sorted(told))
         + ".\n"

@@ -108,8 +108,9 @@ def test_the_demo_runs_from_a_wheel(tmp_path_factory: pytest.TempPathFactory) ->
     check_contents(folder)
     check_dependencies(folder)
     check_table(folder)
-    for name in ("curve.png", "interplay.png"):
-        check_figure(folder / "elsewhere" / "results" / name)
+    for name in ("results-curves.png", "results-interplay.png"):
+        check_figure(folder / "elsewhere" / "results" / "figures" / name)
+    assert (folder / "elsewhere" / "results" / "RESULTS.md").is_file()
     assert records(folder)["bison"]["commit"] is None  # installed: no commit to claim
 
 
@@ -132,7 +133,9 @@ def check_dependencies(folder: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("/METADATA")]
         metadata = HeaderParser().parsestr(archive.read(name).decode())
-    needed = [text for text in metadata.get_all("Requires-Dist", []) if "extra ==" not in text]
+    declared = metadata.get_all("Requires-Dist", [])
+    needed = [text for text in declared if "extra ==" not in text]
+    extras = [text for text in declared if text.endswith(('"cluster"', '"tracking"'))]
     names = [text.split(">")[0].split("=")[0].split("<")[0].strip() for text in needed]
     assert "torch" in names
     assert all("==" not in text for text in needed)  # loose bounds; exact pins are elsewhere
@@ -140,7 +143,8 @@ def check_dependencies(folder: Path) -> None:
     modules = [{"pillow": "PIL"}.get(name, name) for name in names]
     code = f"import {', '.join(modules)}, bison_ocl, sys; print(bison_ocl.__file__)"
     assert run(python, "-c", code, folder=folder).startswith(str(folder / "clean"))
-    assert imported(folder) <= {*modules, "bison_ocl"}
+    optional = {text.partition(";")[0].replace("-skinny", "") for text in extras}
+    assert imported(folder) <= {*modules, *optional, "bison_ocl"}
 
 
 def imported(folder: Path) -> set[str]:
@@ -160,7 +164,7 @@ def imported(folder: Path) -> set[str]:
 
 def check_table(folder: Path) -> None:
     """A line a method with the records' numbers; BISON above ER above FINE-TUNE."""
-    head, *lines, figures = (folder / "said").read_text().splitlines()
+    head, *lines, report = (folder / "said").read_text().splitlines()
     assert " ".join(head.split()) == "method data memory AA % AF % AF_table % AI % / tasks n"
     assert [line.split()[0] for line in lines] == METHODS
     found = records(folder)
@@ -174,7 +178,8 @@ def check_table(folder: Path) -> None:
         spread = f"{100 * statistics.stdev(lost):.1f}"
         expected = f"{method} split-digits {memory} {shown} / {spread} 1".replace("-0.0", "0.0")
         assert " ".join(line.split()) == expected
-    assert figures == "figures: results/curve.png, results/interplay.png"
+    assert report == "report: results/report.html"
+    assert (folder / "elsewhere" / "results" / "report.html").is_file()
     accuracies = [found[method]["metrics"]["AA"] for method in METHODS]
     assert accuracies == sorted(accuracies)
     assert len(set(accuracies)) == 3

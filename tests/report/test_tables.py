@@ -9,7 +9,6 @@ import pytest
 
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments.intransigence import with_intransigence
-from bison_ocl.report.markdown import markdown
 from bison_ocl.report.tables import percent, rows, show
 
 GOOD = [[0.9, 0.0], [0.7, 0.8]]
@@ -180,8 +179,3 @@ def test_references_may_stand_beside_the_records() -> None:
     (row,) = rows([record("er", GOOD)], beside=[record("finetune", FORGOT)])
     assert row.AI is not None
     assert row.AI.mean == pytest.approx((0.8 - 0.9 + 1.0 - 0.8) / 2)
-
-
-def test_markdown_says_what_the_table_says() -> None:
-    lines = markdown(rows([record("er", GOOD, 0), record("er", BETTER, 1)])).splitlines()
-    assert lines[2] == "| er | 100 | 75.0 ± 0.0 | 15.0 ± 7.1 | 7.5 ± 3.5 | – | 2 |"

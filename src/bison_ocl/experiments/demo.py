@@ -1,4 +1,4 @@
-"""The demo: three methods on embedded digits, a table and two figures."""
+"""The demo: three methods on embedded digits, a table and a report."""
 
 from __future__ import annotations
 

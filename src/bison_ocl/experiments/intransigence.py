@@ -20,14 +20,18 @@ def with_intransigence(records: Sequence[Record], beside: Sequence[Record] = ())
 
     The FINE-TUNE runs are looked for among the records and among those `beside` them.
     """
-    references = [r for r in (*beside, *records) if r["method"] == REFERENCE]
-    return [filled(record, reference_for(record, references)) for record in records]
+    references: dict[tuple[Any, ...], list[Record]] = {}
+    for one in (*beside, *records):
+        if one["method"] == REFERENCE:
+            references.setdefault(same_stream(one), []).append(one)
+    return [
+        filled(record, reference_for(record, references.get(same_stream(record), [])))
+        for record in records
+    ]
 
 
-def reference_for(record: Record, references: Sequence[Record]) -> list[float] | None:
-    """a*_j from the same stream; of several such runs, the one whose settings agree most."""
-    stream = same_stream(record)
-    fitting = [reference for reference in references if same_stream(reference) == stream]
+def reference_for(record: Record, fitting: Sequence[Record]) -> list[float] | None:
+    """a*_j; of several runs on the same stream, the one whose settings agree most."""
     if not fitting:
         return None
     closest = max(reversed(fitting), key=lambda reference: agreement(record, reference))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,8 @@ from bison_ocl.evaluate.metrics import (
     intransigence_spread,
     spread,
 )
-from bison_ocl.experiments.intransigence import with_intransigence
 from bison_ocl.experiments.records import Record
+from bison_ocl.report.folder import IDENTITY, prepared
 from bison_ocl.stream.streams import DEFAULT
 
 
@@ -40,25 +40,17 @@ class Row:
     """anytime accuracy, where tasks share classes"""
 
 
-CELL = ("method", "data", "data_options", "stream", "memory", "settings")
-"""What the runs of a row share; their seeds differ."""
+CELL = tuple(name for name in IDENTITY if name != "seed")
+"""What the runs of a row share."""
 
 
 def rows(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Row]:
     """One row a cell, in order of appearance; of a run that was done twice, the later record."""
     groups: dict[str, dict[int, Record]] = {}
-    for record in with_intransigence(list(by_rule(records)), beside):
-        cell = json.dumps([record[key] for key in CELL], sort_keys=True)
+    for record in prepared(records, beside):
+        cell = json.dumps([record.get(key) for key in CELL], sort_keys=True)
         groups.setdefault(cell, {})[record["seed"]] = record
     return [row(list(group.values())) for group in groups.values()]
-
-
-def by_rule(records: Sequence[Record]) -> Iterator[Record]:
-    """Each record, and one more for every other inference rule its network was scored by."""
-    for record in records:
-        yield record
-        for rule, found in record["also"].items():
-            yield {**record, **found, "method": f"{record['method']} + {rule}"}
 
 
 def row(group: Sequence[Record]) -> Row:

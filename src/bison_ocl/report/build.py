@@ -1,0 +1,129 @@
+"""A table from records: who stands in which line, what the paper planned and what it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bison_ocl.experiments.intransigence import REFERENCE, same_stream
+from bison_ocl.experiments.paper import ITEMS
+from bison_ocl.experiments.records import Record
+from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.report import names
+from bison_ocl.report.cells import Cell, Column, Label, Line, Table
+from bison_ocl.report.paper import Published, published
+from bison_ocl.report.places import Place, place_of
+
+MAIN = "bison"
+"""the method that others are tested against"""
+
+LabelOf = Callable[[Record], Label]
+SettingOf = Callable[[Record], Hashable]
+Printed = Callable[[Label, Column], Published | None]
+
+
+def labelled(
+    record: Record, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
+) -> Label:
+    """A line of its own for each method, and for each way in which its settings were changed."""
+    changed = names.variant(record, usual, shown)
+    label = method_label(record["method"])
+    if not changed:
+        return label
+    return replace(label, text=f"{label.text} ({changed})", printed=None, main=False)
+
+
+def method_label(method: str) -> Label:
+    """The line of a method by its preset."""
+    return Label(
+        names.method_name(method),
+        names.category(method),
+        printed=method,
+        main=method == MAIN,
+        reference=method == REFERENCE,
+    )
+
+
+def build(
+    table: Table,
+    records: Sequence[Record],
+    label_of: LabelOf,
+    printed: Printed,
+    expected: Iterable[Label] = (),
+    setting_of: SettingOf = lambda record: None,
+) -> Table:
+    """The table with its lines: in each column the runs that belong there.
+
+    expected: lines that are shown even without a run, in this order, before all others.
+    """
+    groups: dict[tuple[Label, Place, Hashable], list[Record]] = {}
+    for record in records:
+        key = label_of(record), place_of(record), setting_of(record)
+        groups.setdefault(key, []).append(record)
+    ours = [label for label, _, _ in groups]
+    references = [label for label in ours if label.reference]
+
+    def at(label: Label, column: Column) -> Cell:
+        runs = groups.get((label, column.place, column.setting), [])
+        return cell(runs, column, printed(label, column))
+
+    labels = dict.fromkeys([*references, *expected, *ours])
+    lines = [Line(label, tuple(at(label, column) for column in table.columns)) for label in labels]
+    return replace(table, lines=tuple(lines))
+
+
+def cell(records: Sequence[Record], column: Column, paper: Published | None) -> Cell:
+    """The runs of a line in a column, as far as they have its measure."""
+    measure = column.measure
+    found = {same_stream(record): measure.of(record) for record in records}
+    return Cell(
+        {stream: value for stream, value in found.items() if value is not None},
+        paper,
+        measure.over_tasks(records) if measure.over_tasks else None,
+    )
+
+
+# --- what the paper planned and printed ---
+
+
+def planned(item: str, records: Sequence[Record]) -> list[Record]:
+    """The cells of an item on the data at hand, as records without results: what may be missing."""
+    if item not in ITEMS:
+        return []
+    present = {record["data"] for record in records}
+    rescored = any(record["rule"] for record in records)
+    found: list[Record] = []
+    for asked in ITEMS[item].cells:
+        if asked.data in present:
+            method = configured(asked.method, asked.data, dict(asked.settings))
+            bare = {
+                "data": asked.data,
+                "memory": asked.memory,
+                "stream": asked.stream,
+                "data_options": {},
+                "settings": settings_of(method),
+            }
+            rules = [f"{asked.method} + {rule}" for rule in asked.also] if rescored else []
+            ways = [asked.method, *rules]
+            found += [{**bare, "method": way} for way in ways]
+    return found
+
+
+def printed_in(item: str, label: Label, column: Column) -> Published | None:
+    """The paper's number of a line at a place, if it is about the same stream."""
+    data, options, stream, memory = column.place
+    asked = {(cell.data, cell.stream) for cell in ITEMS[item].cells}
+    if label.printed is None or options != "{}" or (data, stream) not in asked:
+        return None
+    return published(item, column.measure.name, label.printed, data, memory)
+
+
+def planned_seeds(item: str) -> int | None:
+    """Runs of a whole cell; None for what is not of the paper."""
+    return ITEMS[item].seeds if item in ITEMS else None
+
+
+def title_of(item: str) -> str:
+    plan = ITEMS.get(item)
+    return f"{plan.title} (paper, {plan.shown})" if plan else item

@@ -1,0 +1,85 @@
+"""What methods log at task ends: the separation α and the scales η of their classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bison_ocl.experiments.records import Record
+from bison_ocl.report.build import LabelOf, labelled
+from bison_ocl.report.cells import Label
+from bison_ocl.report.figures.curves import count_tasks, draw
+from bison_ocl.report.figures.grid import grid, legend
+from bison_ocl.report.figures.groups import Floats, Group, NotShown
+from bison_ocl.report.figures.panels import Line, panels, seeds
+from bison_ocl.report.figures.style import common_look
+from bison_ocl.report.names import memory_name, stream_name
+from bison_ocl.report.places import place_of
+
+AXES = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
+
+
+@common_look()
+def alpha_eta(records: Sequence[Record], label_of: LabelOf = labelled) -> Figure:
+    """For each stream a panel of α and one of η, one line an experiment."""
+    logged = [record for record in records if logs(record) and not record.get("rule")]
+    if not logged:
+        raise NotShown("no run logs α or η")
+    shown = [
+        (lines, kind, names)
+        for lines in streams(logged, label_of)
+        for kind in AXES
+        if (names := [name for name in logs(lines[0].group.first) if name.startswith(kind)])
+    ]
+    figure, places = grid(len(shown), columns=2, width=5.2, height=3.2)
+    for (lines, kind, names), axes in zip(shown, places, strict=True):
+        for line in lines:
+            for dashes, name in zip(("-", "--", ":"), names, strict=False):
+                if name in logs(line.group.first):
+                    draw(axes, line, values(line.group, name), linestyle=dashes)
+        describe(axes, lines, kind, names)
+    legend(figure, (line for lines, _, _ in shown for line in lines))
+    return figure
+
+
+def logs(record: Record) -> list[str]:
+    """The names of what a run logs; those of the last task are those of all."""
+    return list((record.get("log") or [{}])[-1])
+
+
+def streams(records: Sequence[Record], label_of: LabelOf) -> list[list[Line]]:
+    """The experiments of each stream; where it has several memories, titles say which."""
+    found: dict[tuple[str, ...], list[Line]] = {}
+    memories = {(*place_of(record)[:3], record["memory"]) for record in records}
+    several = len(memories) > len({memory[:3] for memory in memories})
+    for panel in panels(records, partial(with_memory, label_of) if several else label_of):
+        found.setdefault(panel.place[:3], []).extend(panel.lines)
+    return list(found.values())
+
+
+def with_memory(label_of: LabelOf, record: Record) -> Label:
+    """`BISON, M = 1k`."""
+    return Label(f"{label_of(record).text}, {memory_name(record['memory'])}")
+
+
+def values(group: Group, name: str) -> Floats:
+    """[seeds, T]; NaN once training has diverged."""
+    found = [[entry.get(name) for entry in record["log"]] for record in group.records]
+    return np.array(found, np.float64)
+
+
+def describe(axes: Axes, lines: Sequence[Line], kind: str, names: Sequence[str]) -> None:
+    first = lines[0].group.first
+    count_tasks(axes, len(first["log"]))
+    heads = [name.removeprefix("eta_") for name in names]
+    drawn = zip(("solid", "dashed", "dotted"), heads, strict=False)
+    of = ", ".join(f"{head} ({dashes})" for dashes, head in drawn) if len(names) > 1 else ""
+    axes.set_ylabel(AXES[kind] + (f"\n{of}" if of else ""))
+    axes.set_title(f"{stream_name(first)}, {seeds([line.group for line in lines])}")
+    if kind == "alpha":
+        axes.set_ylim(0, 1)
+        axes.axhline(0.5, color="#999999", linestyle=":", linewidth=1)

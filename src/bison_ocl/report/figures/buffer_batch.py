@@ -1,0 +1,65 @@
+"""Accuracy over the size of the buffer batch (paper, Fig. A3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from bison_ocl.experiments.records import Record
+from bison_ocl.report.figures.grid import grid
+from bison_ocl.report.figures.groups import NotShown, compared, deviation
+from bison_ocl.report.figures.panels import Line, Panel, panels
+from bison_ocl.report.figures.printed import printed
+from bison_ocl.report.figures.style import GREY, common_look, look
+from bison_ocl.report.names import method_name
+
+FLAT = 32
+"""beyond this size the paper sees little gain"""
+
+
+@common_look()
+def buffer_batch(records: Sequence[Record]) -> Figure:
+    """One panel a stream and memory; AA with its deviation at each size, and the paper's."""
+    shown = [
+        panel
+        for panel in panels(compared(records))
+        if len({size(line) for line in panel.lines}) > 1
+    ]
+    if not shown:
+        raise NotShown("no runs with more than one size of the buffer batch")
+    figure, places = grid(len(shown), width=5.2)
+    for panel, axes in zip(shown, places, strict=True):
+        draw(axes, panel)
+    return figure
+
+
+def size(line: Line) -> int:
+    return int(line.group.first["settings"]["buffer_batch"])
+
+
+def draw(axes: Axes, panel: Panel) -> None:
+    for method in dict.fromkeys(line.group.method for line in panel.lines):
+        lines = sorted((line for line in panel.lines if line.group.method == method), key=size)
+        sizes = [size(line) for line in lines]
+        values = [line.group.percent("AA") for line in lines]
+        means, spread = [v.mean() for v in values], [float(deviation(v)) for v in values]
+        drawn = look(method).line()
+        axes.errorbar(sizes, means, spread, label=method_name(method), elinewidth=1, **drawn)
+        for line in lines:
+            if (number := printed(line, "AA")) is not None:
+                hollow = drawn | {"linestyle": "", "markerfacecolor": "white", "zorder": 5}
+                axes.plot([size(line)], [number], label=f"{line.title} (paper)", **hollow)
+    axes.axvline(FLAT, color=GREY, linestyle=":", linewidth=1)
+    bottom, said = axes.get_xaxis_transform(), f" paper: little gain beyond {FLAT}"
+    axes.text(FLAT, 0.03, said, transform=bottom, fontsize=8, color=GREY)
+    axes.set_xscale("log", base=2)
+    ticks = sorted({size(line) for line in panel.lines})
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set(xlabel="images of the memory in a step", ylabel="AA (%)", title=panel.title)
+    axes.margins(y=0.2)
+    axes.grid(axis="y")
+    axes.legend(loc="upper left")

@@ -1,0 +1,41 @@
+"""An empty figure with room for several panels, and a legend for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bison_ocl.report.figures.panels import Line
+
+MOST_COLUMNS = 3
+FEW = 5
+"""entries of a legend that fit above one panel"""
+
+
+def grid(
+    panels: int, width: float = 4.6, height: float = 3.7, columns: int = MOST_COLUMNS
+) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, filled row by row; sizes in inches, of one panel."""
+    columns = 2 if panels == 4 else min(panels, columns)
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    made: list[Axes] = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
+    for spare in made[panels:]:
+        spare.set_axis_off()
+    return figure, made[:panels]
+
+
+def legend(figure: Figure, lines: Iterable[Line]) -> None:
+    """Each look once; above the panels, or beside a single one that has many."""
+    looks = {line.title: line.look for line in lines}
+    handles = [Line2D([], [], label=title, **look.line()) for title, look in looks.items()]
+    entry = 0.55 + 0.08 * max(len(title) for title in looks)
+    if len(figure.axes) == 1 and len(handles) > FEW:
+        figure.set_figwidth(figure.get_figwidth() + entry)
+        figure.legend(handles=handles, loc="outside right upper")
+    else:
+        columns = max(1, int(figure.get_figwidth() / entry))
+        figure.legend(handles=handles, loc="outside upper center", ncols=columns)

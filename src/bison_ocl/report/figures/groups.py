@@ -1,0 +1,76 @@
+"""Records in groups, one an experiment over its seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bison_ocl.evaluate.metrics import accuracy_curve
+from bison_ocl.experiments.intransigence import REFERENCE
+from bison_ocl.experiments.records import Record
+from bison_ocl.report.folder import IDENTITY
+
+Floats = npt.NDArray[np.float64]
+
+
+class NotShown(ValueError):
+    """Why records do not make a figure."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """One experiment over its seeds."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def first(self) -> Record:
+        return self.records[0]
+
+    @property
+    def method(self) -> str:
+        return str(self.first["method"])
+
+    @property
+    def n(self) -> int:
+        return len(self.records)
+
+    def has(self, metric: str) -> bool:
+        """Whether every seed has a metric."""
+        return all(record["metrics"].get(metric) is not None for record in self.records)
+
+    def percent(self, metric: str) -> Floats:
+        """A metric of each seed, in percent [seeds]."""
+        return 100 * np.array([record["metrics"][metric] for record in self.records])
+
+    def curves(self) -> Floats:
+        """Average accuracy after each task, in percent [seeds, T]."""
+        return 100 * np.array([accuracy_curve(record["accuracy"]) for record in self.records])
+
+
+def grouped(records: Sequence[Record]) -> list[Group]:
+    """One group an experiment, in order of appearance."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        shared = [record.get(name) for name in IDENTITY if name != "seed"]
+        found.setdefault(json.dumps(shared, sort_keys=True), []).append(record)
+    return [Group(tuple(group)) for group in found.values()]
+
+
+def compared(records: Sequence[Record]) -> list[Record]:
+    """Without FINE-TUNE, which is there for AI alone, unless there is nothing else."""
+    return [record for record in records if record["method"] != REFERENCE] or list(records)
+
+
+def mean(values: Floats) -> Floats:
+    """Over seeds [seeds, ...]."""
+    return np.asarray(values.mean(0))
+
+
+def deviation(values: Floats) -> Floats:
+    """Sample standard deviation over seeds [seeds, ...]; 0 for a single one."""
+    return np.asarray(values.std(0, ddof=1) if len(values) > 1 else np.zeros_like(values[0]))

@@ -1,0 +1,121 @@
+"""What a table shows of a run: accuracy, forgetting in both conventions, intransigence, cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from bison_ocl.evaluate.confusion import (
+    Pairs,
+    column_precision,
+    similar_confusion,
+    similar_precision,
+)
+from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
+from bison_ocl.experiments.records import Record
+from bison_ocl.report.places import Place, place_of
+
+Better = Literal["higher", "lower"] | None
+Counts = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of a run, in the unit a table prints."""
+
+    name: str
+    """as in records and in the paper's numbers"""
+    label: str
+    of: Callable[[Record], float | None]
+    """None where the run does not have it"""
+    better: Better = None
+    unit: str = "%"
+    decimals: int = 1
+    over_tasks: Callable[[Sequence[Record]], float | None] | None = None
+    """a second deviation, for AI: that of the tasks' means, which the paper's tables print"""
+
+
+def metric(name: str) -> Callable[[Record], float | None]:
+    """A metric of the record, in percent."""
+
+    def of(record: Record) -> float | None:
+        value = record["metrics"].get(name)
+        return None if value is None else 100 * value
+
+    return of
+
+
+def timing(name: str) -> Callable[[Record], float | None]:
+    return lambda record: record.get("timing", {}).get(name)
+
+
+def ai_over_tasks(records: Sequence[Record]) -> float | None:
+    """Deviation over tasks of AI, of the runs that have one."""
+    found = [record for record in records if record["reference"] is not None]
+    if not found:
+        return None
+    matrices = [record["accuracy"] for record in found]
+    over = intransigence_spread(matrices, [record["reference"] for record in found]).std_over_tasks
+    return None if over is None else 100 * over
+
+
+AA = Measure("AA", "AA ↑", metric("AA"), "higher")
+AF_TABLE = Measure("AF_table", "AF_table ↓", metric("AF_table"), "lower")
+AF = Measure("AF", "AF (text) ↓", metric("AF"), "lower")
+AI = Measure("AI", "AI ↓", metric("AI"), "lower", over_tasks=ai_over_tasks)
+A_AUC = Measure("A_AUC", "A_AUC ↑", metric("A_AUC"), "higher")
+METRICS = (AA, AF_TABLE, AF, AI)
+
+TOTAL = Measure("total_s", "whole run", timing("total_s"), "lower", "s")
+TRAIN = Measure("train_s", "training", timing("train_s"), "lower", "s")
+TEST = Measure("test_s", "tests", timing("test_s"), "lower", "s")
+STEP = Measure("ms_per_step", "a step", timing("ms_per_step"), "lower", "ms", 2)
+PARAMETERS = Measure("parameters", "parameters", lambda r: r.get("parameters"), "lower", "", 0)
+PEAK = Measure("peak_MB", "peak memory", timing("peak_MB"), "lower", "MB", 0)
+
+
+def relative(measure: Measure, baselines: Mapping[Place, float], to: str) -> Measure:
+    """A measure as a multiple of what a baseline has in the same place on average."""
+
+    def of(record: Record) -> float | None:
+        value, baseline = measure.of(record), baselines.get(place_of(record))
+        return None if value is None or not baseline else value / baseline
+
+    return Measure(f"{measure.name} / {to}", f"{measure.label} / {to}'s", of, measure.better, "", 3)
+
+
+def after_task(task: int) -> Measure:
+    """AA over the tasks learned so far, after task `task` (from 0)."""
+
+    def of(record: Record) -> float | None:
+        curve = accuracy_curve(record["accuracy"])
+        return 100 * float(curve[task]) if task < len(curve) else None
+
+    return Measure(f"AA after {task + 1}", f"task {task + 1}", of, "higher")
+
+
+def of_confusion(name: str, better: Better, share: Callable[[Counts], float]) -> Measure:
+    """A share of the images tested at the end, in percent; None where it is undefined."""
+
+    def of(record: Record) -> float | None:
+        value = 100 * share(record["confusion"][-1]) if record.get("confusion") else math.nan
+        return None if math.isnan(value) else value
+
+    return Measure(name, f"{name} {'↑' if better == 'higher' else '↓'}", of, better)
+
+
+def precision(label: int, name: str) -> Measure:
+    """Of the images given a class, the share that is right."""
+    return of_confusion(name, "higher", lambda counts: float(column_precision(counts)[label]))
+
+
+def similar(pairs: Pairs) -> tuple[Measure, Measure]:
+    """SC@1 and P_sim, averaged over the classes that have a partner."""
+    return (
+        of_confusion("SC@1", "lower", lambda c: float(np.nanmean(similar_confusion(c, pairs)))),
+        of_confusion("P_sim", "higher", lambda c: float(np.nanmean(similar_precision(c, pairs)))),
+    )

@@ -1,0 +1,102 @@
+"""How tables and figures call methods, datasets, memories and runs that differ from the preset."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any
+
+from bison_ocl.data.cifar10 import CIFAR10
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.spec import PLAIN
+from bison_ocl.methods import method_class
+from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.stream.streams import DEFAULT
+
+METHODS = {
+    "finetune": "FINE-TUNE",
+    "agem": "A-GEM",
+    "gdumb": "GDumb",
+    "ssil": "SS-IL",
+    "onpro": "OnPro",
+}
+"""where it is not the name in capitals"""
+DATA = {
+    "split-cifar100": "Split CIFAR-100",
+    "split-cifar10": "Split CIFAR-10",
+    "split-miniimagenet": "Split Mini-ImageNet",
+    "split-tinyimagenet": "Split Tiny-ImageNet",
+    "split-digits": "Split Digits",
+}
+"""in the paper's order"""
+
+
+def method_name(method: str) -> str:
+    """`er + ncm` as `ER + NCM`."""
+    name, plus, rule = method.partition(" + ")
+    return METHODS.get(name, name.upper()) + plus + rule.upper()
+
+
+def data_name(data: str) -> str:
+    """`Split CIFAR-10`; of a folder its last name, for paths are long."""
+    return DATA.get(data, data.rstrip("/").rpartition("/")[2] or data)
+
+
+def memory_name(memory: int) -> str:
+    """`M = 0.2k` as in the paper; small ones in full."""
+    size = f"{memory / 1000:g}k" if memory >= 200 and not memory % 100 else str(memory)
+    return f"M = {size}"
+
+
+def stream_name(record: Record) -> str:
+    """Dataset, how a folder was cut and the stream if it is not the usual one."""
+    options = [f"{key}={value}" for key, value in record["data_options"].items()]
+    unusual = [record["stream"]] if record["stream"] != DEFAULT else []
+    return ", ".join([data_name(record["data"]), *options, *unusual])
+
+
+def category(method: str) -> str:
+    """The paper's: T, training distinction; F, feature enhancement; none for others."""
+    try:
+        return method_class(method.partition(" + ")[0]).category
+    except UserError:
+        return ""
+
+
+def class_name(data: str, label: int) -> str:
+    return CIFAR10.class_names[label] if data == CIFAR10.name else f"class {label}"
+
+
+def variant(
+    record: Record, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
+) -> str:
+    """Settings that differ from the preset, as `beta=0.3, lambda=1`; none for a run by the preset.
+
+    usual: what the item itself sets; shown: settings that the table shows in another way.
+    """
+    expected = preset(record["method"].partition(" + ")[0], record["data"]) | dict(usual or {})
+    changed = {
+        name: value
+        for name, value in record["settings"].items()
+        if name not in shown and name in expected and expected[name] != value
+    }
+    if (precision := record.get("precision", PLAIN)) != PLAIN:
+        changed["precision"] = precision
+    return ", ".join(f"{name}={as_set(value)}" for name, value in changed.items())
+
+
+def as_set(value: Any) -> str:
+    """A setting as `--set` takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@cache
+def preset(method: str, data: str) -> dict[str, Any]:
+    """The settings of a method on a dataset; none where this version does not know it."""
+    try:
+        return settings_of(configured(method, data, {}))
+    except UserError:
+        return {}

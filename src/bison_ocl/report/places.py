@@ -1,0 +1,38 @@
+"""Where runs can be compared: the same data, cut and streamed alike, with the same memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from bison_ocl.experiments.intransigence import REFERENCE
+from bison_ocl.experiments.records import Record
+from bison_ocl.report.names import DATA
+
+Place = tuple[str, str, str, int]
+"""Data, how a folder was cut, stream, memory."""
+
+
+def place_of(record: Record) -> Place:
+    options = json.dumps(record["data_options"], sort_keys=True)
+    return record["data"], options, record["stream"], record["memory"]
+
+
+def in_every_place(records: Sequence[Record]) -> list[Record]:
+    """FINE-TUNE keeps no memory: its runs stand beside every size on their stream."""
+    sizes: dict[tuple[str, ...], dict[int, None]] = {}
+    for record in records:
+        if record["method"] != REFERENCE:
+            sizes.setdefault(place_of(record)[:3], {})[record["memory"]] = None
+    found = []
+    for record in records:
+        alone = record["method"] == REFERENCE
+        beside = sizes.get(place_of(record)[:3], ()) if alone else ()
+        found += [{**record, "memory": memory} for memory in beside or (record["memory"],)]
+    return found
+
+
+def in_order(places: Iterable[Place]) -> list[Place]:
+    """Each once: datasets in the paper's order, then by memory."""
+    rank = {data: place for place, data in enumerate(DATA)}
+    return sorted(dict.fromkeys(places), key=lambda place: (rank.get(place[0], len(rank)), *place))

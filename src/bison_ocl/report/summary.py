@@ -1,0 +1,132 @@
+"""RESULTS.md: what was run on what, every table and figure, readable on its own."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from bison_ocl.experiments.records import Record
+from bison_ocl.report import names
+from bison_ocl.report.build import title_of
+from bison_ocl.report.cells import Table
+from bison_ocl.report.folder import Study, plural, short
+from bison_ocl.report.markdown import escaped, markdown
+
+
+def summary(
+    study: Study, tables: Mapping[str, Sequence[Table]], figures: Sequence[Path], folder: Path
+) -> str:
+    """The page; `folder` is where it will stand, so that links are relative to it."""
+    runs = [record for records in study.items.values() for record in own(records)]
+    parts = [
+        "# Results",
+        "Written by `bison-ocl report`; the records are in `results.jsonl` of each item's folder. "
+        "[report.html](report.html) shows the same interactively.",
+        "## What was run",
+        listed(run_facts(runs)),
+        grid(
+            ("item", "what", "runs", "methods", "data", "seeds"),
+            [item_facts(item, own(records)) for item, records in study.items.items()],
+        ),
+        *(["## To know", listed(study.warnings)] if study.warnings else []),
+    ]
+    for item in study.items:
+        parts.append(f"## {escaped(title_of(item))}")
+        for table in tables[item]:
+            title = [f"### {escaped(table.title)}"] if len(tables[item]) > 1 else []
+            parts += [*title, markdown(table) + "\n" + files(table)]
+        parts += [shown(path, folder) for path in pictures(item, study, figures)]
+    loose = [path for path in pngs(figures) if owner(path, study) is None]
+    parts += ["## Figures", *(shown(path, folder) for path in loose)] if loose else []
+    return "\n\n".join(parts) + "\n"
+
+
+def own(records: Sequence[Record]) -> list[Record]:
+    """The runs themselves: networks scored by another rule are no more runs."""
+    return [record for record in records if record["rule"] is None]
+
+
+def run_facts(runs: Sequence[Record]) -> list[str]:
+    """Where the numbers come from."""
+    places = [record.get("environment", {}) for record in runs]
+    seconds = sum(record.get("timing", {}).get("total_s", 0.0) for record in runs)
+    return [
+        f"{plural(len(runs), 'run')}, {seconds / 3600:.1f} hours of training and tests",
+        f"hardware: {counted(place.get('device') for place in places)}",
+        f"precision: {counted(record.get('precision') for record in runs)}",
+        f"torch {counted(place.get('torch') for place in places)}; "
+        f"Python {counted(place.get('python') for place in places)}; "
+        f"bison-ocl {counted(place.get('bison_ocl') for place in places)}",
+        f"commit {counted(short(record.get('commit') or 'unknown') for record in runs)}",
+    ]
+
+
+def item_facts(item: str, runs: Sequence[Record]) -> list[str]:
+    methods = dict.fromkeys(names.method_name(record["method"]) for record in runs)
+    data = dict.fromkeys(names.stream_name(record) for record in runs)
+    return [
+        item,
+        title_of(item),
+        str(len(runs)),
+        ", ".join(methods),
+        "; ".join(data),
+        ranges({record["seed"] for record in runs}),
+    ]
+
+
+def counted(values: Iterable[Any]) -> str:
+    """`a`, or `a (3), b (1)` where values differ."""
+    counts = Counter(str(value or "unknown") for value in values)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{value} ({n})" for value, n in counts.most_common())
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`0-9, 12`."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1] = [found[-1][0], number]
+        else:
+            found.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
+
+
+def listed(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(text)}" for text in texts)
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *([escaped(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def files(table: Table) -> str:
+    kinds = (f"[{kind}](tables/{quote(table.name)}.{kind})" for kind in ("txt", "tex", "csv"))
+    return f"As {', '.join(kinds)}."
+
+
+def pngs(figures: Sequence[Path]) -> list[Path]:
+    return [path for path in figures if path.suffix == ".png"]
+
+
+def owner(path: Path, study: Study) -> str | None:
+    """The item that a figure is named after: the longest name it begins with."""
+    named = [item for item in study.items if f"{path.stem}-".startswith(f"{item}-")]
+    return max(named, key=len, default=None)
+
+
+def pictures(item: str, study: Study, figures: Sequence[Path]) -> Iterator[Path]:
+    return (path for path in pngs(figures) if owner(path, study) == item)
+
+
+def shown(path: Path, folder: Path) -> str:
+    """A figure, with links to its other formats."""
+    place = quote(Path(os.path.relpath(path, folder)).as_posix())
+    base = place.removesuffix(".png")
+    return f"![{escaped(path.stem)}]({place})\n\nAs [svg]({base}.svg), [pdf]({base}.pdf)."

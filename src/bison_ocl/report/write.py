@@ -1,0 +1,54 @@
+"""The whole report of a folder: tables, figures, RESULTS.md and report.html."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from bison_ocl.durable import write_atomically
+from bison_ocl.experiments.runner import check_writable
+from bison_ocl.report import figures, page
+from bison_ocl.report.cells import Table
+from bison_ocl.report.csv import comma_separated
+from bison_ocl.report.folder import load
+from bison_ocl.report.latex import latex
+from bison_ocl.report.layouts import tables
+from bison_ocl.report.markdown import markdown
+from bison_ocl.report.summary import summary
+from bison_ocl.report.text import text
+
+FORMATS = {"txt": text, "md": markdown, "tex": latex, "csv": comma_separated}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a report consists of."""
+
+    page: Path
+    results: Path
+    tables: dict[str, list[Table]]
+    """by item"""
+    figures: list[Path]
+    warnings: list[str]
+
+
+def write(folder: Path, out: Path | None = None) -> Written:
+    """Read the records of a folder and write all there is to show about them."""
+    study, place = load(folder), out or folder
+    check_writable(place)
+    made = {item: tables(item, records) for item, records in study.items.items()}
+    write_tables(made, place / "tables")
+    drawn = figures.save_all(study, place / "figures")
+    page.write(study, place / "report.html")
+    text = summary(study, made, drawn, place)
+    write_atomically(place / "RESULTS.md", text.encode())
+    return Written(place / "report.html", place / "RESULTS.md", made, drawn, study.warnings)
+
+
+def write_tables(made: Mapping[str, Sequence[Table]], folder: Path) -> None:
+    """Every table in every format."""
+    for table in chain.from_iterable(made.values()):
+        for ending, render in FORMATS.items():
+            write_atomically(folder / f"{table.name}.{ending}", render(table).encode())

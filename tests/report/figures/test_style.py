@@ -1,0 +1,87 @@
+"""The look: every method its own, told apart by readers who see fewer colours."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib import rcParams
+from matplotlib.colors import to_rgb
+
+from bison_ocl.methods import METHODS
+from bison_ocl.report.figures.style import LOOKS, PALETTE, common_look, look, numbered
+
+
+def test_every_method_has_a_look_and_nothing_else_has() -> None:
+    assert set(LOOKS) == set(METHODS)
+
+
+def test_no_two_methods_share_a_marker_or_a_line() -> None:
+    assert len({one.marker for one in LOOKS.values()}) == len(LOOKS)
+    assert len({(one.colour, one.dashes) for one in LOOKS.values()}) == len(LOOKS)
+
+
+def test_another_rule_keeps_the_colour_but_is_hollow() -> None:
+    assert look("er + ncm").colour == look("er").colour
+    assert look("er + ncm").line()["markerfacecolor"] == "white"
+    assert look("er").line()["markerfacecolor"] == look("er").colour
+
+
+def test_a_method_of_another_version_has_some_look() -> None:
+    assert look("future").colour
+
+
+def test_sixteen_variants_are_told_apart() -> None:
+    looks = [numbered(place) for place in range(16)]
+    assert len({(one.colour, one.dashes) for one in looks}) == 16
+
+
+# Machado, Oliveira & Fernandes 2009: what remains of a colour, in linear RGB.
+SEEN = {
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", SEEN)
+def test_the_palette_survives_colour_blindness(kind: str) -> None:
+    seen = {colour: lab(np.array(SEEN[kind]) @ linear(to_rgb(colour))) for colour in PALETTE}
+    distances = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in pairs()}
+    assert min(distances.values()) > 10, min(distances.items(), key=lambda item: item[1])
+
+
+def pairs() -> list[tuple[str, str]]:
+    return list(combinations(PALETTE, 2))
+
+
+def linear(rgb: tuple[float, float, float]) -> np.ndarray:
+    channels = np.array(rgb)
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of linear RGB."""
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(to_xyz) @ rgb.clip(0, 1) / np.array([0.9505, 1.0, 1.089])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_the_users_own_settings_are_left_alone_and_do_not_leak_in() -> None:
+    before = rcParams["font.size"]
+    rcParams["font.size"] = 30
+    try:
+        with common_look():
+            assert rcParams["font.size"] < 12
+        assert rcParams["font.size"] == 30
+    finally:
+        rcParams["font.size"] = before

@@ -1,0 +1,57 @@
+"""Time: training and tests, as multiples of ER's, and on which machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bison_ocl.report.figures.groups import NotShown
+from bison_ocl.report.figures.time_bars import time_bars
+from tests.report.figures.drawn import legend_texts, of, records
+
+
+def test_bars_are_seconds_of_training_and_tests() -> None:
+    figure = time_bars(of("time"))
+    (axes,) = figure.axes
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert len(names) == 14
+    for part, label in (("train_s", "training"), ("test_s", "tests")):
+        (found,) = [one for one in axes.containers if one.get_label() == label]
+        bar = found.patches[names.index("GDumb")]
+        wanted = np.mean([r["timing"][part] for r in records("time", method="gdumb")])
+        assert bar.get_width() == pytest.approx(wanted)
+    assert legend_texts(figure) == ["training", "tests"]
+
+
+def test_fastest_first_and_times_er() -> None:
+    (axes,) = time_bars(of("time")).axes
+    totals = {
+        method: np.mean([r["timing"]["total_s"] for r in records("time", method=method)])
+        for method in ("er", "ocm")
+    }
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names.index("ER") < names.index("BISON") < names.index("OCM")
+    said = axes.texts[names.index("OCM")].get_text()
+    assert said.endswith(f"× {totals['ocm'] / totals['er']:.2f}")
+    assert axes.texts[names.index("ER")].get_text().endswith("× 1.00")
+
+
+def test_without_er_no_ratio() -> None:
+    (axes,) = time_bars(records("time", method="bison")).axes
+    assert "×" not in axes.texts[0].get_text()
+
+
+def test_the_machine_is_named_and_several_are_not_to_be_compared() -> None:
+    assert time_bars(of("time")).get_supxlabel() == "Measured on NVIDIA H200."
+    other = {**of("time")[0], "environment": {"device": "a laptop"}}
+    assert "do not compare" in time_bars([*of("time"), other]).get_supxlabel()
+
+
+def test_seeds_trained_together_are_said() -> None:
+    shared = [{**r, "timing": {**r["timing"], "seeds_at_once": 10}} for r in of("time")]
+    assert "10 seeds trained together" in time_bars(shared).get_supxlabel()
+
+
+def test_no_times_no_figure() -> None:
+    with pytest.raises(NotShown, match="times"):
+        time_bars([{k: v for k, v in r.items() if k != "timing"} for r in of("time")])

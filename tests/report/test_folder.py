@@ -1,0 +1,164 @@
+"""A folder of results: every record is there, doubts are said in a line, nonsense is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.records import Record
+from bison_ocl.report.folder import load
+from tests.report.records import records
+
+
+def put(folder: Path, *found: Record) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "results.jsonl", "a", encoding="utf-8") as file:
+        file.writelines(json.dumps(record) + "\n" for record in found)
+    return folder / "results.jsonl"
+
+
+def changed(record: Record, **changes: Any) -> Record:
+    return {**record, **changes}
+
+
+def test_the_item_is_the_folders_name_and_the_papers_come_in_its_order(tmp_path: Path) -> None:
+    study = tmp_path / "mine"
+    for item in ("zebra", "ablation", "table1"):
+        put(study / item, *records("generic", 1))
+    put(study, *records("generic", 2))
+    put(study / "table1" / "work" / "unit", *records("generic", 1))  # of a sweep that goes on
+    found = load(study).items
+    assert list(found) == ["table1", "ablation", "mine", "zebra"]
+    assert len(found["mine"]) == 6
+
+
+def test_ai_is_filled_in_also_from_another_item(tmp_path: Path) -> None:
+    reference, er, bison = records("generic", 1)
+    put(tmp_path / "table1", reference, er)
+    put(tmp_path / "other", bison)
+    study = load(tmp_path)
+    found = study.items["other"][0]
+    learned = [found["accuracy"][task][task] for task in range(5)]
+    lost = [reference["accuracy"][task][task] - learned[task] for task in range(5)]
+    assert found["metrics"]["AI"] == pytest.approx(sum(lost) / 5)
+    assert study.items["table1"][0]["metrics"]["AI"] == 0
+    assert study.warnings == []
+
+
+def test_another_rule_has_a_record_of_its_own(tmp_path: Path) -> None:
+    found = [record for record in records("confusion", 1) if record["method"] == "er"]
+    put(tmp_path / "confusion", *found)
+    own, other = load(tmp_path).items["confusion"]
+    assert (own["method"], own["rule"]) == ("er", None)
+    assert (other["method"], other["rule"]) == ("er + ncm", "ncm")
+    assert other["accuracy"] == found[0]["also"]["ncm"]["accuracy"]
+    assert other["confusion"] == found[0]["also"]["ncm"]["confusion"] != own["confusion"]
+
+
+def test_a_rule_without_a_confusion_matrix_does_not_borrow_one(tmp_path: Path) -> None:
+    (found,) = [record for record in records("confusion", 1) if record["method"] == "er"]
+    del found["also"]["ncm"]["confusion"]
+    put(tmp_path / "confusion", found)
+    assert load(tmp_path).items["confusion"][1]["confusion"] is None
+
+
+# --- what a reader should know ---
+
+
+def test_different_commits_are_flagged(tmp_path: Path) -> None:
+    one, two, three = records("generic", 1)
+    put(
+        tmp_path / "x",
+        one,
+        changed(two, commit="f" * 40),
+        changed(three, commit="a" * 40 + "+changed"),
+    )
+    first, second = load(tmp_path).warnings
+    assert first.startswith("the records come from 3 commits: ")
+    assert "ffffffff (1)" in first
+    assert "aaaaaaaa+changed (1)" in first
+    assert second == "1 run of source that was edited after its commit"
+
+
+def test_a_run_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    found = records("generic", 1)
+    later = changed(found[1], commit=found[1]["commit"], timing={"total_s": 1.0})
+    put(tmp_path / "x", *found, later)
+    study = load(tmp_path)
+    assert study.warnings == ["x: 1 line of runs that are there twice"]
+    assert [record["timing"]["total_s"] for record in study.items["x"]].count(1.0) == 1
+    assert len(study.items["x"]) == 3
+
+
+def test_runs_without_their_reference_are_flagged(tmp_path: Path) -> None:
+    put(tmp_path / "x", *records("generic", 2)[2:])
+    study = load(tmp_path)
+    assert study.warnings == [
+        "x: 4 runs without AI, for FINE-TUNE did not run on the same stream "
+        "(first: er, split-digits, seed 0)"
+    ]
+    assert all(record["reference"] is None for record in study.items["x"])
+
+
+def test_items_that_do_not_report_ai_need_no_reference(tmp_path: Path) -> None:
+    put(tmp_path / "time", *records("efficiency", 1))
+    assert load(tmp_path).warnings == []
+
+
+def test_a_torn_line_is_left_out_and_said(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", *records("generic", 1))
+    before = path.read_bytes() + b'{"schema": 1, "met'
+    path.write_bytes(before)
+    study = load(tmp_path)
+    assert len(study.items["x"]) == 3
+    assert study.warnings == ["x: results.jsonl ends in a cut-off line, left out here"]
+    assert path.read_bytes() == before  # reporting changes nothing
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"schema": 2}', r"line 4 has schema 2, this version reads 1"),
+        ("half", r"line 4 is not a result: repair or remove it"),
+        ('{"schema": 1, "method": "er"}', r"line 4 lacks accuracy, also, class_order"),
+    ],
+)
+def test_other_lines_are_refused(tmp_path: Path, line: str, message: str) -> None:
+    path = put(tmp_path / "x", *records("generic", 1))
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(UserError, match=message):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("matrix", [[[0.5, 0.2]], [[2.0]], [], "none", [[None]]])
+def test_an_accuracy_that_is_none_is_refused(tmp_path: Path, matrix: Any) -> None:
+    put(tmp_path / "x", changed(records("generic", 1)[0], accuracy=matrix))
+    with pytest.raises(UserError, match="line 1 is not a result: ") as caught:
+        load(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_empty_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"holds no results\.jsonl, nor does a folder in it"):
+        load(tmp_path)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "results.jsonl").write_text("\n")
+    with pytest.raises(UserError, match="holds no finished run"):
+        load(tmp_path)
+    with pytest.raises(UserError, match="is not a folder of results"):
+        load(tmp_path / "x" / "results.jsonl")
+    with pytest.raises(UserError, match="is not a folder of results"):
+        load(tmp_path / "none")
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "x" / "results.jsonl").mkdir(parents=True)
+    with pytest.raises(UserError, match="cannot read"):
+        load(tmp_path)

@@ -1,0 +1,185 @@
+"""Text, Markdown, LaTeX and CSV: each says what the table says, in its own signs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from functools import cache
+
+import pytest
+from rich.console import Console
+
+from bison_ocl.report import text
+from bison_ocl.report.cells import Cell, Column, Label, Line, Table, marked
+from bison_ocl.report.csv import HEAD, comma_separated
+from bison_ocl.report.folder import prepared
+from bison_ocl.report.latex import escaped as latex_escaped
+from bison_ocl.report.latex import latex
+from bison_ocl.report.layouts import tables
+from bison_ocl.report.markdown import escaped as markdown_escaped
+from bison_ocl.report.markdown import markdown
+from bison_ocl.report.measures import AA, AI
+from bison_ocl.report.paper import Published
+from tests.report.records import records
+
+PLACE = ("split-cifar10", "{}", "class-incremental", 200)
+
+
+def small() -> Table:
+    """Two methods, one reference and one that did not run, over seven seeds."""
+    columns = tuple(Column(PLACE, "Split CIFAR-10", name, AA) for name in ("M = 0.2k", "M = 0.5k"))
+    high, low = ({seed: base + seed for seed in range(7)} for base in (50.0, 40.0))
+    rows = {
+        Label("FINE-TUNE", reference=True): [Cell({0: 17.0})] * 2,
+        Label("ER & <co>", "T"): [Cell(low, Published(38.1, 4.5)), Cell(low)],
+        Label("LODE", "T"): [Cell(paper=Published(51.1, 2.1)), Cell()],
+        Label("BISON", main=True): [Cell(high, Published(52.5, 0.7)), Cell(high)],
+    }
+    lines = tuple(Line(label, tuple(cells)) for label, cells in rows.items())
+    return marked(Table("small", "A table: AA ↑", columns, lines, planned=7))
+
+
+@cache
+def real(item: str) -> list[Table]:
+    return tables(item, prepared(records(item, 2)))
+
+
+# --- text ---
+
+
+def test_text_by_line() -> None:
+    lines = [" ".join(line.split()) for line in text.text(small()).splitlines()]
+    assert lines[:4] == [
+        "A table: AA ↑",
+        "",
+        "Split CIFAR-10",
+        "method kind M = 0.2k paper Δ M = 0.5k",
+    ]
+    assert lines[4] == "FINE-TUNE 17.0 (1 of 7) 17.0 (1 of 7)"
+    assert lines[5] == "ER & <co> T 43.0 ± 2.2 (7)*² 38.1 ± 4.5 +4.9 43.0 ± 2.2 (7)*²"
+    assert lines[6] == "LODE T – 51.1 ± 2.1 –"
+    assert lines[7] == "BISON 53.0 ± 2.2 (7)¹ 52.5 ± 0.7 +0.5 53.0 ± 2.2 (7)¹"
+    assert "¹ best, ² runner-up" in lines
+
+
+def test_text_is_in_colour_where_the_terminal_is() -> None:
+    file = io.StringIO()
+    Console(file=file, width=200, force_terminal=True, color_system="standard").print(
+        text.drawn(small())
+    )
+    shown = file.getvalue()
+    assert "\x1b[31m+4.9" in shown  # far: red
+    assert "\x1b[32m+0.5" in shown  # close: green
+    assert "\x1b[1m53.0 ± 2.2" in shown  # best: bold
+    assert "\x1b[4m43.0 ± 2.2" in shown  # runner-up: underlined
+    assert "\x1b" not in text.text(small())
+
+
+def test_a_narrow_terminal_does_not_cut_the_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    text.show([small()])
+    assert "BISON" in capsys.readouterr().out
+
+
+# --- Markdown ---
+
+
+def test_markdown_by_line() -> None:
+    lines = markdown(small()).splitlines()
+    assert lines[0] == "**Split CIFAR-10**"
+    assert lines[2] == "| method | kind | M = 0.2k | paper | Δ | M = 0.5k |"
+    assert lines[3] == "| --- | --- | ---: | ---: | ---: | ---: |"
+    assert lines[5] == (
+        "| ER & \\<co> | T | <u>43.0 ± 2.2</u>\\* (7) | 38.1 ± 4.5 | +4.9 🔴 "
+        "| <u>43.0 ± 2.2</u>\\* (7) |"
+    )
+    assert lines[6] == "| LODE | T | – | 51.1 ± 2.1 |  | – |"
+    assert (
+        lines[7] == "| BISON |  | **53.0 ± 2.2** (7) | 52.5 ± 0.7 | +0.5 🟢 | **53.0 ± 2.2** (7) |"
+    )
+
+
+@pytest.mark.parametrize("item", ["table1", "ablation", "sensitivity", "efficiency"])
+def test_markdown_rows_are_as_long_as_their_heads(item: str) -> None:
+    for table in real(item):
+        rows = [line for line in markdown(table).splitlines() if line.startswith("|")]
+        blocks: list[list[int]] = []
+        for previous, line in zip(["", *rows], rows, strict=False):
+            width = len(re.findall(r"(?<!\\)\|", line))
+            if line.startswith(f"| {table.heading} |") and "---" not in previous:
+                blocks.append([])
+            blocks[-1].append(width)
+        assert all(len(set(block)) == 1 for block in blocks)
+
+
+def test_markdown_signs_are_escaped() -> None:
+    assert markdown_escaped("a|b *c* _d_ <e> [f]") == r"a\|b \*c\* \_d\_ \<e> \[f]"
+
+
+# --- LaTeX ---
+
+
+def test_latex_by_line() -> None:
+    lines = latex(small()).splitlines()
+    assert r"\begin{tabular}{lcc}" in lines
+    assert r" & \multicolumn{2}{c}{Split CIFAR-10} \\" in lines
+    assert r"FINE-TUNE & \multicolumn{2}{c}{17.0 {\tiny (1 of 7)}} \\" in lines
+    assert (
+        r"ER \& $<$co$>$ (T) & \underline{43.0}$_{\pm2.2}^{*}$ & \underline{43.0}$_{\pm2.2}^{*}$ \\"
+    ) in lines
+    assert r"LODE (T) & -- & -- \\" in lines
+    assert r"BISON & \textbf{53.0}$_{\pm2.2}$ & \textbf{53.0}$_{\pm2.2}$ \\" in lines
+    paper = r"{\scriptsize\textcolor{gray}{52.5$_{\pm0.7}$} \textcolor{green!50!black}{$+$0.5}}"
+    assert rf"\quad{{\scriptsize paper}} & {paper} &  \\" in lines
+
+
+@pytest.mark.parametrize("item", ["table1", "ablation", "sensitivity", "efficiency", "time"])
+def test_latex_is_balanced_and_every_row_fills_the_table(item: str) -> None:
+    for table in real(item):
+        code = latex(table)
+        assert code.isascii()
+        bare = re.sub(r"\\[{}$&%_#]", "", code)
+        assert bare.count("{") == bare.count("}")
+        assert bare.count("$") % 2 == 0
+        assert re.findall(r"\\begin\{(\S+?)\}", code) == re.findall(r"\\end\{(\S+?)\}", code)[::-1]
+        for line in bare.splitlines():
+            if line.endswith(r"\\"):
+                spans = sum(int(width) - 1 for width in re.findall(r"\\multicolumn\{(\d+)\}", line))
+                assert line.count("&") + spans == len(table.columns)
+
+
+def test_latex_signs_are_escaped() -> None:
+    assert latex_escaped("50 % & a_b {x} #1 $") == r"50 \% \& a\_b \{x\} \#1 \$"
+    assert latex_escaped("β ≥ 0.1".replace("≥", ">")) == r"$\beta$ $>$ 0.1"
+
+
+# --- CSV ---
+
+
+def test_csv_holds_every_cell_in_full() -> None:
+    table = small()
+    rows = list(csv.DictReader(io.StringIO(comma_separated(table))))
+    assert tuple(rows[0]) == HEAD
+    assert len(rows) == len(table.lines) * len(table.columns)
+    er = rows[2]
+    assert (er["line"], er["category"], er["memory"], er["n"]) == ("ER & <co>", "T", "200", "7")
+    assert float(er["mean"]) == 43
+    assert float(er["std"]) == pytest.approx(2.160246899)
+    assert float(er["difference"]) == pytest.approx(4.9)
+    assert (er["rank"], float(er["p"])) == ("2", pytest.approx(2 * 2 / 2**7))
+    missing = rows[4]
+    assert (missing["line"], missing["mean"], missing["n"]) == ("LODE", "", "0")
+    assert missing["paper"] == "51.1"
+
+
+def test_csv_of_intransigence_has_both_deviations() -> None:
+    cell = Cell({0: 1.0, 1: 2.0}, Published(5.3, 9.7), over_tasks=8.5)
+    column = Column(PLACE, "g", "M", AI)
+    (row,) = csv.DictReader(
+        io.StringIO(comma_separated(Table("t", "T", (column,), (Line(Label("a"), (cell,)),))))
+    )
+    assert (row["std"], row["std_over_tasks"], row["paper_std"]) == ("0.707106781", "8.5", "9.7")
+    assert row["planned"] == ""

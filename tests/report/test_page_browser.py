@@ -1,0 +1,412 @@
+"""The page in a real, headless Chromium: what a reader sees and can do.
+
+`make browser` installs one. Where there is none the tests are skipped, except in CI.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+from bison_ocl.report.folder import Study, load
+from bison_ocl.report.page import write
+from tests.report.records import records
+from tests.report.studies import prepared, study
+
+ROOT = Path(__file__).parents[2]
+WARNINGS = ["the records come from 2 commits: 01234567 (40), 89abcdef (3)"]
+ITEMS = ("demo", "confusion", "buffer-batch", "ablation", "sensitivity")
+VIEWS = ("summary", "compare", "curves", "interplay", "confusion", "log", "loss", "time", "runs")
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None and "BISON_OCL_NEEDS_CHROMIUM" in os.environ:
+        pytest.fail("there is no Chromium: `make browser` installs it")
+    if found is None:
+        pytest.skip("there is no Chromium: `make browser` installs it")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with several items."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write(study(*ITEMS, warnings=WARNINGS), path)
+    return path
+
+
+@pytest.fixture
+def show(browser: Browser, report: Path) -> Iterator[Open]:
+    """Opens a page; at the end, nothing was complained about and nothing was asked of a network."""
+    said: list[str] = []
+    asked: list[str] = []
+    contexts = []
+
+    def opened(path: Path = report, width: int = 1280, theme: str = "light", **state: str) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if theme == "dark" else "light",
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{path.as_uri()}#{urlencode(state)}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert all(url.partition("#")[0].endswith(".html") for url in asked if url[:5] == "file:")
+
+
+def names(page: Page) -> list[str]:
+    """The rows of the table that is shown."""
+    return page.locator("#panel tbody th").all_inner_texts()
+
+
+def column(page: Page, place: int) -> list[float | str]:
+    """A column of it, as numbers where it holds numbers."""
+    texts = page.locator("#panel tbody tr").locator(f":nth-child({place + 1})")
+    found = texts.and_(page.locator("th, td")).all_inner_texts()
+    try:
+        return [float(text.replace("−", "-")) for text in found]
+    except ValueError:
+        return list(found)
+
+
+def colours(part: Locator) -> int:
+    """How many colours a part of the page has."""
+    with Image.open(io.BytesIO(part.screenshot())) as image:
+        found = image.convert("RGB").getcolors(maxcolors=1 << 24)
+    assert found
+    return len(found)
+
+
+def overflow(page: Page) -> int:
+    width: int = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return width
+
+
+# --- what is shown ---
+
+
+def test_it_opens_with_the_warnings_and_the_first_item(show: Open) -> None:
+    page = show()
+    assert page.locator("#warnings li").all_inner_texts() == WARNINGS
+    assert names(page) == ["FINE-TUNE", "ER", "BISON"]
+    assert page.locator("[role=tab][aria-selected=true]").inner_text() == "Summary"
+
+
+def test_the_numbers_are_those_of_the_records(show: Open) -> None:
+    page = show()
+    values = [100 * r["metrics"]["AA"] for r in records("demo", 2) if r["method"] == "bison"]
+    shown = page.locator("#panel tbody tr", has_text="BISON").locator("td").nth(1).inner_text()
+    assert shown.startswith(f"{sum(values) / 2:.1f} ± {abs(values[0] - values[1]) / 2**0.5:.1f}")
+
+
+def test_the_paper_stands_beside_ours(show: Open) -> None:
+    page = show(item="ablation")
+    line = page.locator("#panel tbody tr", has_text="w/o PAL").first.locator("td").all_inner_texts()
+    ours, paper, difference = (text.split()[0] for text in line[1:4])
+    assert paper == "22.5"
+    assert float(difference.replace("−", "-")) == pytest.approx(float(ours) - 22.5, abs=0.11)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("item", ITEMS[:2])
+def test_every_view_has_something_on_it(item: str, theme: str, show: Open) -> None:
+    page = show(item=item, theme=theme)
+    for tab in page.locator("[role=tab]").all():
+        tab.click()
+        assert page.locator("#panel h2").count() == 1
+        assert colours(page.locator("#panel")) > 60
+        for chart in page.locator("#panel .chart").all():
+            assert chart.locator("svg.main-svg").count() > 0
+            assert colours(chart) > 60
+
+
+def test_many_charts_are_drawn_as_they_come_into_sight(show: Open) -> None:
+    page = show(item="sensitivity", view="confusion")
+    charts, drawn = page.locator(".chart"), page.locator(".chart .main-svg:first-child")
+    page.locator(".chart svg").first.wait_for()
+    assert 0 < drawn.count() < charts.count()
+    charts.last.scroll_into_view_if_needed()
+    charts.last.locator("svg").first.wait_for()
+
+
+def test_hovering_tells_the_number(show: Open) -> None:
+    page = show(view="compare")
+    page.locator(".barlayer .point path").last.hover(force=True)  # Plotly lays a sheet over it
+    told = page.locator(".hoverlayer .hovertext").first
+    told.wait_for()
+    assert "BISON" in told.text_content()
+    assert "2 runs" in told.text_content()
+
+
+def test_two_settings_make_a_grid_and_one_a_line(show: Open) -> None:
+    assert show(item="sensitivity", view="compare").locator(".heatmaplayer image").count() == 1
+    assert show(item="buffer-batch", view="compare").locator(".scatterlayer .lines").count() == 1
+    assert show(item="ablation", view="compare").locator(".barlayer .point").count() >= 6
+
+
+def test_real_records_make_a_page(show: Open, tmp_path: Path) -> None:
+    write(load(ROOT / "results" / "demo"), tmp_path / "demo.html")
+    page = show(tmp_path / "demo.html")
+    assert names(page) == ["FINE-TUNE", "ER", "BISON"]
+
+
+# --- choosing ---
+
+
+def test_choosing_an_item_changes_what_is_shown(show: Open) -> None:
+    page = show()
+    page.select_option("#item", "confusion")
+    assert names(page) == ["ER", "ER + NCM", "SS-IL", "SS-IL + NCM", "BISON"]
+    assert "Confusion" in page.locator("[role=tab]").all_inner_texts()
+
+
+def test_choosing_a_dataset_changes_what_is_shown(show: Open) -> None:
+    page = show(item="sensitivity")
+    before = names(page)
+    page.select_option("#data-choice", "split-miniimagenet")
+    assert names(page) != before
+    assert page.locator("#memory").input_value() == "1000"
+
+
+def test_choosing_a_memory_changes_what_is_shown(show: Open, tmp_path: Path) -> None:
+    found = records("demo", 2)
+    small = [{**r, "memory": 20} for r in found if r["memory"]]
+    write(Study({"demo": prepared([*found, *small])}, []), tmp_path / "two.html")
+    page = show(tmp_path / "two.html")
+    assert page.locator("#memory option").all_inner_texts() == ["20", "100", "all"]
+    assert names(page) == ["FINE-TUNE", "ER", "BISON"]
+    page.select_option("#memory", "all")
+    assert len(names(page)) == 5
+    assert "ER · M = 20" in names(page)
+
+
+def test_methods_are_switched_off_and_on(show: Open) -> None:
+    page = show()
+    page.get_by_role("checkbox", name="FINE-TUNE").uncheck()
+    assert names(page) == ["ER", "BISON"]
+    page.click("#no-methods")
+    assert page.locator(".empty").count() == 1
+    page.click("#all-methods")
+    assert len(names(page)) == 3
+
+
+def test_tables_sort_by_any_column(show: Open) -> None:
+    page = show(view="runs")
+    as_run = column(page, 0)
+    headers = page.locator("#panel thead button")
+    assert headers.count() == page.locator("#panel thead th").count() - 1  # the last opens a run
+    for place, header in enumerate(headers.all()):
+        header.click()
+        down = column(page, place)
+        assert page.locator("th[aria-sort=descending]").count() == 1
+        header.click()
+        up = column(page, place)
+        assert page.locator("th[aria-sort=ascending]").count() == 1
+        assert up == sorted(up)
+        assert down == sorted(up, reverse=True)
+        header.click()
+        assert column(page, 0) == as_run
+
+
+def test_a_run_opens_with_settings_and_provenance(show: Open) -> None:
+    page = show(view="runs")
+    page.get_by_role("button", name="Open BISON, seed 1").click()
+    said = page.locator("#run").inner_text()
+    (record,) = [r for r in records("demo", 2) if (r["method"], r["seed"]) == ("bison", 1)]
+    order = " ".join(map(str, record["class_order"]))
+    wanted = [record["commit"], order, "NVIDIA H200", "2.13.0+cpu", "class-incremental", "lambda"]
+    assert all(text in said for text in wanted)
+    assert page.locator("#run tbody tr").count() == 5
+
+
+# --- links ---
+
+
+def test_a_view_can_be_linked(show: Open) -> None:
+    page = show()
+    page.select_option("#item", "sensitivity")
+    page.select_option("#data-choice", "split-miniimagenet")
+    page.click("#tab-compare")
+    page.select_option("#metric", "AF_table")
+    link = page.evaluate("location.hash")
+    other = show()
+    other.evaluate("hash => { location.hash = hash }", link)
+    other.locator("#metric").wait_for()
+    for chosen in ("#item", "#data-choice", "#metric"):
+        assert other.locator(chosen).input_value() == page.locator(chosen).input_value()
+
+
+def test_a_link_to_a_run_opens_it(show: Open) -> None:
+    assert "seed 1" in show(view="runs", run="2.1").locator("#run-title").inner_text()
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"item": "none", "data": "x", "memory": "-1", "methods": "a,b", "view": "?", "run": "9.9"},
+        {"sort": "nothing:up", "metric": "__proto__", "view": "constructor", "run": "."},
+    ],
+)
+def test_a_link_to_nothing_shows_the_beginning(state: dict[str, str], show: Open) -> None:
+    page = show(**state)
+    assert page.locator("#item").input_value() == "demo"
+    assert page.locator("#panel").inner_text()
+    assert not page.locator("#run").is_visible()
+
+
+# --- keyboard, themes, phones ---
+
+
+def focused(page: Page) -> str:
+    found: str = page.evaluate("document.activeElement.id || document.activeElement.className")
+    return found
+
+
+def test_the_keyboard_reaches_everything_in_order(show: Open) -> None:
+    page = show()
+    reached = []
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        reached.append(focused(page))
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none" or (
+            reached[-1].startswith("method-")  # its label has the outline
+        )
+    assert reached[:8] == [
+        *("skip", "theme", "item", "data-choice", "memory", "method-0", "method-1", "method-2"),
+    ]
+    assert reached[8:] == [
+        *("all-methods", "no-methods", "tab-summary", "scroll", "sort-method", "sort-n"),
+    ]
+
+
+def test_the_keyboard_does_what_the_mouse_does(show: Open) -> None:
+    page = show()
+    page.focus("#method-0")
+    page.keyboard.press("Space")
+    assert names(page) == ["ER", "BISON"]
+    assert focused(page) == "method-0"
+    page.focus("#sort-method")
+    page.keyboard.press("Enter")
+    assert names(page) == ["ER", "BISON"]
+    page.keyboard.press("Enter")
+    assert names(page) == ["BISON", "ER"]
+    assert focused(page) == "sort-method"
+    page.focus("#tab-summary")
+    for key, tab in (("ArrowRight", "compare"), ("End", "runs"), ("ArrowRight", "summary")):
+        page.keyboard.press(key)
+        assert focused(page) == f"tab-{tab}"
+
+
+def test_a_run_is_opened_and_closed_by_keyboard(show: Open) -> None:
+    page = show(view="runs")
+    page.get_by_role("button", name="Open ER, seed 0").focus()
+    opener = focused(page)
+    page.keyboard.press("Enter")
+    assert page.locator("#run").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#run").is_visible()
+    assert focused(page) == opener
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_is_there_has_names(view: str, show: Open) -> None:
+    page = show(item="confusion" if view == "confusion" else "demo", view=view)
+    for table in page.locator("table").all():
+        assert table.locator("caption").count() == 1
+    assert page.locator("th:not([scope])").count() == 0
+    for control in page.locator("button, select, input, .chart, [role=region]").all():
+        labels = "[...(e.labels ?? [])].some(label => label.textContent)"
+        assert control.evaluate(f"e => e.ariaLabel || e.textContent.trim() || {labels}")
+    ids = page.locator("[id]").evaluate_all("all => all.map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+def brightness(page: Page) -> float:
+    with Image.open(io.BytesIO(page.screenshot())) as image:
+        return float(np.asarray(image.convert("L")).mean())
+
+
+def test_the_system_chooses_the_theme_and_the_reader_changes_it(show: Open) -> None:
+    light, dark = show(view="curves"), show(view="curves", theme="dark")
+    assert brightness(light) > 200
+    assert brightness(dark) < 60
+    light.click("#theme")
+    assert brightness(light) < 60
+    assert light.locator("#theme").get_attribute("aria-pressed") == "true"
+    light.reload()
+    assert brightness(light) < 60
+
+
+def test_charts_follow_the_theme(show: Open) -> None:
+    page = show(view="curves")
+    style = "getComputedStyle(document.querySelector('.xtick text')).fill"
+    before = page.evaluate(style)
+    page.click("#theme")
+    assert page.evaluate(style) != before
+
+
+@pytest.mark.parametrize("item", ITEMS[:2])
+def test_a_phone_shows_it_without_scrolling_sideways(item: str, show: Open) -> None:
+    page = show(item=item, width=390)
+    for tab in page.locator("[role=tab]").all():
+        tab.click()
+        assert overflow(page) <= 0
+        assert colours(page.locator("body")) > 60
+    page.locator("#panel tbody button").first.click()
+    assert overflow(page) <= 0
+    box = page.locator("#run").bounding_box()
+    assert box
+    assert box["width"] <= 390
+
+
+# --- what records may hold ---
+
+
+def test_text_of_a_record_stays_text(show: Open, tmp_path: Path) -> None:
+    evil = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
+    found = [
+        {
+            **record,
+            "data": f"folder:{evil}",
+            "stream": evil,
+            "commit": evil,
+            "settings": {**record["settings"], evil: evil if record["method"] == "er" else 1},
+            "environment": {"device": evil},
+        }
+        for record in records("demo", 2)
+    ]
+    other = [{**r, "method": evil, "log": [{evil: 1.0}] * 5} for r in found if r["method"] == "er"]
+    write(Study({evil: prepared([*found, *other])}, [evil]), tmp_path / "evil.html")
+    page = show(tmp_path / "evil.html")
+    assert page.locator("#warnings li").all_inner_texts() == [evil]
+    for tab in page.locator("[role=tab]").all():
+        tab.click()
+    page.locator("#panel tbody button").last.click()
+    assert evil in page.locator("#run").inner_text()
+    assert page.evaluate("window.stolen") is None
+    assert page.locator("img, iframe").count() == 0

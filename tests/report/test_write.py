@@ -1,0 +1,146 @@
+"""The whole report of a folder, and the command: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import pytest
+
+from bison_ocl.cli import main
+from bison_ocl.report import figures
+from bison_ocl.report.summary import counted, ranges
+from bison_ocl.report.write import write
+from tests.report.records import records
+from tests.report.test_folder import put
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the seconds that drawing takes."""
+    monkeypatch.setattr(figures, "save_all", lambda study, folder: [])
+
+
+class Said(NamedTuple):
+    status: int | str | None
+    out: str
+    err: str
+
+
+@pytest.fixture
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Said]:
+    def run(*words: str | Path) -> Said:
+        monkeypatch.setattr(sys, "argv", ["bison-ocl", *map(str, words)])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        return Said(caught.value.code, *capsys.readouterr())
+
+    return run
+
+
+def test_everything_is_there_and_every_link_leads_somewhere(tmp_path: Path) -> None:
+    path = put(tmp_path / "my runs", *records("generic", 2))
+    before, out = path.read_bytes(), tmp_path / "report of it"
+    written = write(tmp_path / "my runs", out)
+    assert path.read_bytes() == before
+    assert not (tmp_path / "my runs" / "report.html").exists()
+    assert written.page == out / "report.html"
+    assert written.page.read_text("utf-8").lower().startswith("<!doctype html>")
+    assert {file.name for file in (out / "tables").iterdir()} == {
+        f"my runs.{kind}" for kind in ("txt", "md", "tex", "csv")
+    }
+    assert {path.suffix for path in written.figures} == {".png", ".svg", ".pdf"}
+    assert all(path.parent == out / "figures" for path in written.figures)
+    text = written.results.read_text("utf-8")
+    links = [unquote(link) for link in re.findall(r"\]\((\S+?)\)", text)]
+    assert len(links) > 10
+    for link in links:
+        assert (out / link).is_file(), link
+    assert "| my runs | my runs | 6 | FINE-TUNE, ER, BISON | Split Digits | 0-1 |" in text
+    assert "- hardware: NVIDIA H200" in text
+    assert "commit 01234567" in text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_results_hold_the_tables_of_every_item(tmp_path: Path) -> None:
+    put(tmp_path / "ablation", *records("ablation", 1))
+    put(tmp_path / "efficiency", *records("efficiency", 1))
+    written = write(tmp_path)
+    text = (tmp_path / "RESULTS.md").read_text("utf-8")
+    assert list(written.tables) == ["ablation", "efficiency"]
+    assert text.index("## BISON without its parts") < text.index("## Parameters and peak memory")
+    for table in ("ablation", "efficiency"):
+        assert (tmp_path / "tables" / f"{table}.md").read_text("utf-8").strip() in text
+    assert "## To know" not in text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_second_report_replaces_the_first(tmp_path: Path) -> None:
+    put(tmp_path / "x", *records("generic", 1))
+    write(tmp_path)
+    first = (tmp_path / "RESULTS.md").read_text("utf-8")
+    put(tmp_path / "x", *records("generic", 2))
+    written = write(tmp_path)
+    assert written.warnings == ["x: 3 lines of runs that are there twice"]
+    second = (tmp_path / "RESULTS.md").read_text("utf-8")
+    assert second != first
+    assert "- x: 3 lines of runs that are there twice" in second
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_command_prints_the_tables_and_says_where_the_report_is(
+    tmp_path: Path, call: Callable[..., Said]
+) -> None:
+    put(tmp_path / "x", *records("generic", 2)[2:])
+    said = call("report", tmp_path)
+    assert said.status == 0
+    assert "Split Digits, M = 100" in said.out
+    assert said.out.splitlines()[-1].startswith(f"report: {tmp_path / 'report.html'};")
+    assert said.err.startswith("note: x: 4 runs without AI")
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (json.dumps({"schema": 7}), "line 7 has schema 7, this version reads 1"),
+        ("{", "line 7 is not a result"),
+    ],
+)
+def test_bad_records_are_one_line_and_nothing_is_written(
+    tmp_path: Path, call: Callable[..., Said], line: str, message: str
+) -> None:
+    path = put(tmp_path / "x", *records("generic", 2))
+    path.write_text(path.read_text() + line + "\n")
+    said = call("report", tmp_path)
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "x", path]
+
+
+def test_folders_that_are_none(tmp_path: Path, call: Callable[..., Said]) -> None:
+    put(tmp_path / "x", *records("generic", 1))
+    (tmp_path / "file").write_text("")
+    for words, message in (
+        (("none",), "none is not a folder of results"),
+        ((tmp_path / "x", "--out", tmp_path / "file" / "there"), "cannot write to"),
+        ((tmp_path / "x", "--out", tmp_path / "file"), "cannot write to"),
+    ):
+        said = call("report", *words)
+        assert (said.status, said.out) == (2, "")
+        assert message in said.err
+        assert said.err.count("\n") == 1
+
+
+def test_short_forms() -> None:
+    assert ranges([9, 0, 1, 2, 5]) == "0-2, 5, 9"
+    assert counted(["a", "a"]) == "a"
+    assert counted(["a", None, "a"]) == "a (2), unknown (1)"
