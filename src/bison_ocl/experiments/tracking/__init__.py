@@ -1,0 +1,64 @@
+"""Shows finished runs in TensorBoard or MLflow, each record once, whichever engine made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bison_ocl.errors import UserError, unknown
+from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.tracking.story import story_of
+
+if TYPE_CHECKING:
+    from bison_ocl.experiments.reproduce import Carry
+    from bison_ocl.experiments.runner import Job
+    from bison_ocl.experiments.work import Done, Outcome, Started
+
+KINDS = ("tensorboard", "mlflow")
+
+Track = Callable[[Record], None]
+
+
+def tracker(choice: str, out: Path) -> Track:
+    """What `--track` asks for: `tensorboard[:FOLDER]` or `mlflow[:URI]`, found ready to be used."""
+    kind, _, place = choice.partition(":")
+    if kind not in KINDS:
+        raise UserError(unknown("choice for --track", kind, KINDS))
+    keeper = import_module(f"{__name__}.{kind}")
+    place = place or keeper.default(out)
+    try:
+        keeper.check(place)
+    except ImportError as error:
+        message = f"--track {kind} needs more packages: pip install 'bison-ocl[tracking]'"
+        raise UserError(message) from error
+    return partial(track, kind=kind, place=place, models=out / "models")
+
+
+def track(record: Record, kind: str, place: str, models: Path | None = None) -> None:
+    """Show a record, with its model where one was kept, unless it is there already."""
+    keeper = import_module(f"{__name__}.{kind}")
+    keeper.keep(story_of(record, models), place)
+
+
+def track_all(records: Iterable[Record], track: Track) -> None:
+    """Also those of earlier commands: what is there already is left alone."""
+    for record in records:
+        track(record)
+
+
+def tracked(carry_out: Carry, track: Track) -> Carry:
+    """An engine whose records are shown as they land."""
+
+    def carry(jobs: Sequence[Job], started: Started, done: Done) -> None:
+        def landed(outcome: Outcome) -> None:
+            done(outcome)
+            with suppress(UserError):  # a server that is away must not stop the sweep
+                track_all(outcome.records, track)
+
+        carry_out(jobs, started, landed)
+
+    return carry

@@ -1,0 +1,116 @@
+"""Runs in an MLflow store: a server, or a database such as SQLite."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import requests
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.runner import check_writable
+from bison_ocl.experiments.tracking.story import Story
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+EXPERIMENT = "bison-ocl"
+
+TAG = "bison_ocl.record"
+"""The tag that tells which record a run shows."""
+
+PATIENCE = 10
+"""seconds for a server to answer"""
+
+MOST = 1000
+"""figures in one request, by MLflow's own limit"""
+
+QUIET = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": str(PATIENCE),
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",  # of 7, which take minutes
+}
+"""What MLflow is told before it is imported, unless the user has said otherwise."""
+
+SQLITE = "sqlite:///"
+
+
+def default(out: Path) -> str:
+    """$MLFLOW_TRACKING_URI, else a database in the folder of the results."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}{out.resolve() / 'mlflow.db'}"
+
+
+def check(uri: str) -> None:
+    """Find out now whether it will work."""
+    if uri.startswith(("http://", "https://")):
+        try:
+            requests.get(f"{uri.rstrip('/')}/health", timeout=PATIENCE).raise_for_status()
+        except requests.RequestException as error:
+            raise UserError(f"no MLflow server answers at {uri}: is it up?") from error
+    if uri.startswith(SQLITE):
+        check_writable(Path(uri.removeprefix(SQLITE)).parent)
+    with opened(uri):
+        pass
+
+
+def keep(story: Story, uri: str) -> None:
+    """A run that is finished is complete; one that a kill left half-way is written again."""
+    with opened(uri) as (client, where):
+        for run in client.search_runs([where], f"tags.`{TAG}` = '{story.name}'"):
+            if run.info.status == "FINISHED":
+                return
+            client.delete_run(run.info.run_id)
+        write(story, client, where)
+
+
+def write(story: Story, client: MlflowClient, where: str) -> None:
+    from mlflow.entities import Metric, Param
+
+    run, now = client.create_run(where, run_name=story.name, tags={TAG: story.name}), time.time_ns()
+    curves = story.curves | {name: [(0, value)] for name, value in story.finals.items()}
+    figures = [
+        Metric(name, value, now // 10**6, step)
+        for name, curve in curves.items()
+        for step, value in curve
+    ]
+    settings = [Param(name, str(value)) for name, value in story.settings.items()]
+    client.log_batch(run.info.run_id, params=settings)
+    for start in range(0, len(figures), MOST):
+        client.log_batch(run.info.run_id, metrics=figures[start : start + MOST])
+    client.log_text(run.info.run_id, story.line, "record.json")
+    if story.model:
+        client.log_artifact(run.info.run_id, str(story.model))
+    client.set_terminated(run.info.run_id)
+
+
+def experiment(client: MlflowClient, uri: str) -> str:
+    """The id of the experiment that holds all runs; files stay beside a database of one's own."""
+    found = client.get_experiment_by_name(EXPERIMENT)
+    if found is not None:
+        return str(found.experiment_id)
+    path = Path(uri.removeprefix(SQLITE)).resolve()
+    files = (path.parent / "mlflow-files").as_uri() if uri.startswith(SQLITE) else None
+    return client.create_experiment(EXPERIMENT, artifact_location=files)
+
+
+@contextmanager
+def opened(uri: str) -> Iterator[tuple[MlflowClient, str]]:
+    """A store and our experiment in it; what MLflow raises becomes one line for the user."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    from mlflow.exceptions import MlflowException
+    from mlflow.tracking import MlflowClient
+    from sqlalchemy.exc import SQLAlchemyError
+
+    logging.getLogger("mlflow").setLevel(logging.WARNING)
+    try:
+        client = MlflowClient(tracking_uri=uri)
+        yield client, experiment(client, uri)
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        why = str(error).partition("\n")[0]
+        raise UserError(f"cannot track in {uri}: {why}; results are kept") from error

@@ -1,0 +1,93 @@
+"""What there is to see of a record: its settings, its curves, its last figures, its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.spec import Spec
+
+Curve = list[tuple[int, float]]
+"""Pairs of a step, or of a task counted from 1, and a value."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """A record as trackers take it."""
+
+    name: str
+    """of this very record: the same run done again has another"""
+    settings: dict[str, str | int | float | bool]
+    curves: dict[str, Curve]
+    finals: dict[str, float]
+    line: str
+    """of results.jsonl"""
+    model: Path | None
+
+
+def story_of(record: Record, models: Path | None = None) -> Story:
+    """All of it; the model if there is one in that folder."""
+    spec = Spec(**{part.name: record[part.name] for part in fields(Spec) if part.name in record})
+    model = models / f"{spec.name}.safetensors" if models else None
+    line = json.dumps(record, sort_keys=True)
+    return Story(
+        name=f"{spec.name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}",
+        settings=settings_of(record, spec),
+        curves={name: curve for name, curve in curves_of(record).items() if curve},
+        finals=finals_of(record),
+        line=line,
+        model=model if model and model.exists() else None,
+    )
+
+
+def settings_of(record: Record, spec: Spec) -> dict[str, Any]:
+    """What the run is and where it comes from, flat."""
+    identity = {name: getattr(spec, name) for name in ("method", "data", "memory", "seed")}
+    rest = {"stream": spec.stream, "precision": spec.precision, "commit": record["commit"]}
+    told = identity | spec.settings | spec.data_options | rest | record["environment"]
+    plain = (str, int, float, bool)
+    return {name: told[name] if isinstance(told[name], plain) else str(told[name]) for name in told}
+
+
+def curves_of(record: Record) -> dict[str, Curve]:
+    """The loss by step; accuracies and what the method logs (α and η for BISON) by task."""
+    matrix, log = record["accuracy"], record["log"]
+    losses, anytime = record.get("losses", {}), record.get("anytime", {})
+    so_far = [sum(row[:done]) / done for done, row in enumerate(matrix, 1)]
+    curves = {
+        "loss": known(losses.get("steps", []), losses.get("loss", [])),
+        "anytime/accuracy": known(anytime.get("steps", []), anytime.get("accuracy", [])),
+        "by_task/accuracy": by_task(so_far),
+    }
+    for task in range(len(matrix)):
+        of_task = [row[task] if after >= task else None for after, row in enumerate(matrix)]
+        curves[f"accuracy_of_task/{task + 1:02}"] = by_task(of_task)
+    for name in dict.fromkeys(name for entry in log for name in entry):
+        curves[f"by_task/{name}"] = by_task([entry.get(name) for entry in log])
+    return curves
+
+
+def by_task(values: list[Any]) -> Curve:
+    return known(list(range(1, len(values) + 1)), values)
+
+
+def known(steps: list[int], values: list[Any]) -> Curve:
+    """Without what is not known or has diverged."""
+    pairs = zip(steps, values, strict=True)
+    return [(step, float(value)) for step, value in pairs if value is not None]
+
+
+def finals_of(record: Record) -> dict[str, float]:
+    """The metrics, by every inference rule, and the times."""
+    groups = {"final": record["metrics"], "timing": record["timing"]}
+    groups |= {f"final_{rule}": found["metrics"] for rule, found in record["also"].items()}
+    return {
+        f"{group}/{name}": float(value)
+        for group, found in groups.items()
+        for name, value in found.items()
+        if value is not None
+    }

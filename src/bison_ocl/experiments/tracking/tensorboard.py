@@ -1,0 +1,48 @@
+"""Runs as folders of TensorBoard event files, with the record and the model beside them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.runner import check_writable
+from bison_ocl.experiments.tracking.story import Story
+
+
+def default(out: Path) -> str:
+    return str(out / "tensorboard")
+
+
+def check(folder: str) -> None:
+    """Find out now whether it will work."""
+    import torch.utils.tensorboard  # noqa: F401
+
+    check_writable(Path(folder))
+
+
+def keep(story: Story, folder: str) -> None:
+    """A folder that is there is complete: it got its name last."""
+    place = Path(folder) / story.name
+    if place.exists():
+        return
+    unfinished = place.with_name(f".{story.name}.partial")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        write(story, unfinished)
+        unfinished.rename(place)
+    except OSError as error:
+        raise UserError(f"cannot write {place}: {error.strerror}; results are kept") from error
+
+
+def write(story: Story, place: Path) -> None:
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(place)) as writer:
+        for name, curve in story.curves.items():
+            for step, value in curve:
+                writer.add_scalar(name, value, step)
+        writer.add_hparams(story.settings, story.finals, run_name=".")
+    (place / "record.json").write_text(story.line)
+    if story.model:
+        shutil.copy(story.model, place)

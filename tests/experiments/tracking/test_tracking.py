@@ -1,0 +1,160 @@
+"""`--track`: TensorBoard files and a real MLflow store, read back."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bison_ocl import cli
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.tracking import mlflow, track, tracked, tracker
+from bison_ocl.experiments.tracking.story import story_of
+from bison_ocl.experiments.work import Done, Outcome, Started
+from tests.experiments.tracking.example import record
+
+
+def events(folder: Path) -> Any:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    found = EventAccumulator(str(folder))
+    found.Reload()
+    return found
+
+
+def settings_in(found: Any) -> dict[str, Any]:
+    """What TensorBoard's page of settings reads."""
+    from tensorboard.plugins.hparams import metadata
+
+    content = found.PluginTagToContent("hparams")[metadata.SESSION_START_INFO_TAG]
+    settings = metadata.parse_session_start_info_plugin_data(content).hparams
+    return {name: settings[name].number_value for name in settings}
+
+
+def test_tensorboard_holds_the_story_once(tmp_path: Path) -> None:
+    story = story_of(record())
+    unfinished = tmp_path / "tensorboard" / f".{story.name}.partial"
+    unfinished.mkdir(parents=True)
+    (unfinished / "events.out.tfevents.0").write_bytes(b"of a command that was killed")
+    show = tracker("tensorboard", tmp_path)
+    show(record())
+    show(json.loads(json.dumps(record())))
+    (folder,) = (tmp_path / "tensorboard").iterdir()
+    found = events(folder)
+    for name, curve in story.curves.items():
+        assert [(e.step, pytest.approx(e.value)) for e in found.Scalars(name)] == curve
+    assert found.Scalars("final/AA")[0].value == pytest.approx(story.finals["final/AA"])
+    assert settings_in(found).keys() == story.settings.keys()
+    assert settings_in(found)["filters"] == 2
+    assert json.loads((folder / "record.json").read_text()) == record()
+
+
+@pytest.mark.slow
+def test_mlflow_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    story = story_of(record())
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / f"{story.name.rpartition('-')[0]}.safetensors").write_bytes(b"weights")
+    show = tracker("mlflow", tmp_path)
+    uri = mlflow.default(tmp_path)
+    with mlflow.opened(uri) as (client, where):  # as a command leaves it that was killed
+        client.create_run(where, tags={mlflow.TAG: story.name})
+    show(record())
+    show(json.loads(json.dumps(record())))
+    with mlflow.opened(uri) as (client, where):
+        (run,) = client.search_runs([where])
+        assert run.info.status == "FINISHED"
+        assert run.data.params == {name: str(value) for name, value in story.settings.items()}
+        assert story.finals.items() <= run.data.metrics.items()
+        for name, curve in story.curves.items():
+            history = client.get_metric_history(run.info.run_id, name)
+            assert [(metric.step, metric.value) for metric in history] == curve
+    files = {path.name: path for path in (tmp_path / "mlflow-files").rglob("*") if path.is_file()}
+    assert len(files) == 2
+    assert json.loads(files.pop("record.json").read_text()) == record()
+    assert files.popitem()[1].read_bytes() == b"weights"
+
+
+@pytest.mark.slow
+def test_run_tracks_also_what_was_finished_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["run", "finetune", "--data", "split-digits", "--set", "filters=2", "--save-model"]
+    words += ["--set", "stream_batch=20", "--device", "cpu", "--out", str(tmp_path)]
+    for seeds, more in (("0", []), ("0-1", ["--track", "tensorboard"])):
+        monkeypatch.setattr(sys, "argv", ["bison-ocl", *words, "--seeds", seeds, *more])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            cli.main()
+    folders = list((tmp_path / "tensorboard").iterdir())
+    assert len(folders) == 2
+    assert all(list(folder.glob("*.safetensors")) for folder in folders)
+
+
+def test_records_are_shown_as_they_land_and_a_failure_does_not_stop_the_engine(
+    tmp_path: Path,
+) -> None:
+    job = Job("er", "split-digits", 20, [0], {}, tmp_path)
+    outcomes = [Outcome(job, [{"seed": 0}]), Outcome(job, [], "broke"), Outcome(job, [{"seed": 1}])]
+
+    def engine(jobs: Sequence[Job], started: Started, done: Done) -> None:
+        for outcome in outcomes:
+            done(outcome)
+
+    landed: list[Outcome] = []
+    shown: list[int] = []
+
+    def show(record: dict[str, Any]) -> None:
+        assert landed[-1].records == [record]
+        if record["seed"] == 0:
+            raise UserError("the server is away")
+        shown.append(record["seed"])
+
+    tracked(engine, show)([job], lambda job: None, landed.append)
+    assert landed == outcomes
+    assert shown == [1]
+
+
+@pytest.mark.parametrize("kind", ["tensorboard", "mlflow"])
+def test_without_the_packages(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch.utils.tensorboard", "mlflow.exceptions", "mlflow.tracking"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UserError, match=r"pip install 'bison-ocl\[tracking\]'"):
+        tracker(kind, tmp_path)
+
+
+def test_an_unknown_tracker(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="did you mean 'mlflow'"):
+        tracker("mflow", tmp_path)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for choice in (f"tensorboard:{tmp_path}/file", f"mlflow:sqlite:///{tmp_path}/file/mlflow.db"):
+        with pytest.raises(UserError, match="cannot write to"):
+            tracker(choice, tmp_path)
+    with pytest.raises(UserError, match="results are kept"):
+        track(record(), "tensorboard", str(tmp_path / "file"))
+
+
+def test_a_database_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").write_text("something else")
+    with pytest.raises(UserError, match="file is not a database; results are kept"):
+        tracker(f"mlflow:sqlite:///{tmp_path}/mlflow.db", tmp_path)
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mlflow, "PATIENCE", 0.2)
+    start = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        uri = f"http://127.0.0.1:{mute.getsockname()[1]}"
+        with pytest.raises(UserError, match=f"no MLflow server answers at {uri}"):
+            tracker(f"mlflow:{uri}", tmp_path)
+    assert time.monotonic() - start < 5
