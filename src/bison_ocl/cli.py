@@ -297,10 +297,11 @@ def reproduce(
         data_dir=data_dir,
         checkpoint_every=checkpoint_every,
     )
-    write(out, out)
-    print(f"report: {out / 'report.html'}")
-    if tracking:
-        track_all(read(out / item / "results.jsonl"), tracking)
+    if (results := out / item / "results.jsonl").exists():  # else every run failed
+        write(out, out)
+        print(f"report: {out / 'report.html'}")
+        if tracking:
+            track_all(read(results), tracking)
     if failed:
         count = sum(len(outcome.job.seeds) for outcome in failed)
         fail(f"{count} of {found.runs} runs failed; the same command tries them again", 1)

@@ -36,6 +36,10 @@ def test_ncm_changes_no_training_and_stands_beside_the_own_rule(tmp_path: Path) 
     found = both["also"]["ncm"]
     assert found["accuracy"] != both["accuracy"]
     assert found["metrics"]["AA"] == pytest.approx(sum(found["accuracy"][-1]) / 5)
+    last = found["confusion"][-1]
+    assert sum(map(sum, last)) == sum(map(sum, both["confusion"][-1]))
+    right = sum(row[label] for label, row in enumerate(last))
+    assert right / sum(map(sum, last)) == pytest.approx(found["metrics"]["AA"])
 
 
 def test_it_is_the_own_rule_of_a_method_that_predicts_so(tmp_path: Path) -> None:

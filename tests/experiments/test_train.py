@@ -11,6 +11,7 @@ from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.lines import title
 from bison_ocl.experiments.train import Run
 from tests.contract.test_resume import Watcher, fresh, train
+from tests.tiny import size
 
 
 class Diary(Watcher):
@@ -95,3 +96,8 @@ def test_the_environment_says_where_numbers_come_from() -> None:
     assert found["threads"] == torch.get_num_threads()
     commit = environment.commit()
     assert commit is None or len(commit.removesuffix("+changed")) == 40
+
+
+def test_the_record_counts_what_is_trained(done: tuple[Run, dict[str, object], Diary]) -> None:
+    run, record, _ = done
+    assert record["parameters"] == size(run.me.net.params)

@@ -1,0 +1,105 @@
+"""How a plan shows itself while it is carried out: a live table, or lines for logs and pipes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from bison_ocl.experiments.costs import cost
+from bison_ocl.experiments.lasting import lasting
+from bison_ocl.experiments.progress import console
+from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.work import Outcome
+
+
+@contextmanager
+def showing(jobs: Sequence[Job]) -> Iterator[Board]:
+    """Show units while an engine carries them out."""
+    board = Board(jobs)
+    if not console.is_terminal:
+        yield board
+        return
+    with Live(get_renderable=board.picture, console=console, refresh_per_second=2, transient=True):
+        yield board
+
+
+class Board:
+    """What runs, what is done, what failed, and how long the rest may take."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.total, self.finished, self.failed = len(jobs), 0, 0
+        self.running: dict[str, tuple[Job, float]] = {}
+        self.left = sum(weight(job) for job in jobs)
+        """the cost of what is not done yet"""
+        self.spent, self.done_cost = 0.0, 0.0
+        """seconds of the units done, added up, and their cost"""
+
+    def started(self, job: Job) -> None:
+        self.running[name_of(job)] = (job, time.monotonic())
+
+    def done(self, outcome: Outcome) -> None:
+        job, start = self.running.pop(name_of(outcome.job), (outcome.job, time.monotonic()))
+        seconds = time.monotonic() - start
+        self.left -= weight(job)
+        if outcome.error is None:
+            self.finished += 1
+            self.spent, self.done_cost = self.spent + seconds, self.done_cost + weight(job)
+        else:
+            self.failed += 1
+        self.say(job, outcome, seconds)
+
+    def say(self, job: Job, outcome: Outcome, seconds: float) -> None:
+        """A line for each unit; in a terminal for those that failed, the table shows the rest."""
+        if outcome.error is not None:
+            text = f"failed: {title(job)}: {outcome.error}"
+        elif console.is_terminal:
+            return
+        else:
+            found = [record["metrics"]["AA"] for record in outcome.records]
+            text = f"{title(job)}  AA {100 * sum(found) / len(found):.1f} %  {lasting(seconds)}"
+        console.print(f"{text}  ({self.summary()})", markup=False, soft_wrap=True)
+
+    def summary(self) -> str:
+        counts = f"{self.finished + self.failed} of {self.total} done"
+        failed = f", {self.failed} failed" if self.failed else ""
+        left = self.seconds_left()
+        return counts + failed + ("" if left is None else f", about {lasting(left)} left")
+
+    def seconds_left(self) -> float | None:
+        """By the cost of what is left and the pace so far; None before anything is done."""
+        if not self.done_cost:
+            return None
+        now, pace = time.monotonic(), self.spent / self.done_cost
+        under_way = sum(min(now - at, pace * weight(job)) for job, at in self.running.values())
+        return max(0.0, pace * self.left - under_way) / max(1, len(self.running))
+
+    def picture(self) -> RenderableType:
+        """The live table."""
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("running", "since"):
+            table.add_column(column)
+        now = time.monotonic()
+        for job, start in list(self.running.values()):
+            table.add_row(Text(title(job)), lasting(now - start))
+        return Group(table, Text(self.summary()))
+
+
+def name_of(job: Job) -> str:
+    return str(job.out)
+
+
+def weight(job: Job) -> float:
+    return len(job.seeds) * cost(job.method, job.data, job.memory, job.settings)
+
+
+def title(job: Job) -> str:
+    """What a unit is, in a few words."""
+    seeds = ",".join(map(str, job.seeds))
+    settings = "".join(f" {name}={value}" for name, value in job.settings.items())
+    return f"{job.method}{settings}  {job.data}  memory {job.memory}  seed {seeds}"

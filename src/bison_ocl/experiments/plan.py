@@ -1,0 +1,125 @@
+"""An item of the paper, narrowed or moved to other data, as the cells and seeds to run.
+
+Nothing heavy is imported unless a setting or another dataset is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+from bison_ocl.errors import UserError, unknown
+from bison_ocl.experiments.intransigence import REFERENCE
+from bison_ocl.experiments.paper import ITEMS, MEMORIES, Cell, Item, Settings
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of an item the user asks for; nothing said means all of it."""
+
+    seeds: Sequence[int] = ()
+    methods: Sequence[str] = ()
+    data: Sequence[str] = ()
+    memory: Sequence[int] = ()
+    settings: Settings = ()
+
+
+EVERYTHING = Wanted()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of an item, those that AI is measured against first, each over the same seeds."""
+
+    name: str
+    item: Item
+    cells: tuple[Cell, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def runs(self) -> int:
+        return len(self.cells) * len(self.seeds)
+
+
+def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
+    """What is to be run for an item."""
+    if name not in ITEMS:
+        raise UserError(unknown("item", name, ITEMS))
+    item = ITEMS[name]
+    cells = merged(placed(item.cells, wanted.data))
+    references = merged(map(reference, cells)) if item.intransigence else ()
+    check(f"method of {name}", wanted.methods, [one.method for one in (*references, *cells)])
+    check(f"memory size of {name}", wanted.memory, [cell.memory for cell in cells])
+    kept = [cell for cell in cells if fits(cell, wanted)]
+    needed = set(references if REFERENCE in wanted.methods else map(reference, kept))
+    chosen = merged(adjusted([*filter(needed.__contains__, references), *kept], wanted.settings))
+    if not chosen:
+        raise UserError(f"{name} has no cell with all that --methods, --data and --memory say")
+    return Plan(name, item, chosen, tuple(wanted.seeds) or tuple(range(item.seeds)))
+
+
+def check(kind: str, asked: Iterable[str | int], known: Iterable[str | int]) -> None:
+    """Refuse what an item does not hold."""
+    found = dict.fromkeys(map(str, known))
+    for one in map(str, asked):
+        if one not in found:
+            raise UserError(unknown(kind, one, found))
+
+
+def fits(cell: Cell, wanted: Wanted) -> bool:
+    return (not wanted.methods or cell.method in wanted.methods) and (
+        not wanted.memory or cell.memory in wanted.memory
+    )
+
+
+def placed(cells: Sequence[Cell], data: Sequence[str]) -> Iterator[Cell]:
+    """The cells on some datasets; onto one that the item does not use, all cells are moved."""
+    used = {cell.data for cell in cells}
+    for name in data or sorted(used, key=[cell.data for cell in cells].index):
+        yield from (cell for cell in cells if cell.data == name)
+        yield from (moved(cell, name) for cell in cells if name not in used)
+
+
+def moved(cell: Cell, data: str) -> Cell:
+    """A cell on another dataset: its smallest memory for the smallest, and so on."""
+    from bison_ocl.data import module_of
+
+    module_of(data)
+    sizes, rank = MEMORIES.get(data), MEMORIES[cell.data].index(cell.memory)
+    return replace(cell, data=data, memory=sizes[rank] if sizes else cell.memory)
+
+
+def reference(cell: Cell) -> Cell:
+    """The FINE-TUNE run that the AI of a cell is measured against."""
+    return Cell(REFERENCE, cell.data, 0, stream=cell.stream)
+
+
+def merged(cells: Iterable[Cell]) -> tuple[Cell, ...]:
+    """Each run once, with all inference rules that are asked of it."""
+    found: dict[Cell, dict[str, None]] = {}
+    for cell in cells:
+        found.setdefault(replace(cell, also=()), {}).update(dict.fromkeys(cell.also))
+    return tuple(replace(cell, also=tuple(also)) for cell, also in found.items())
+
+
+def adjusted(cells: Sequence[Cell], settings: Settings) -> Sequence[Cell]:
+    """Cells with the user's settings, each given to the methods that read it."""
+    if not settings:
+        return cells
+    reads = {cell.method: settings_of(cell.method) for cell in cells}
+    check("setting", dict(settings), [name for names in reads.values() for name in names])
+    return [adapted(cell, settings, reads[cell.method]) for cell in cells]
+
+
+def adapted(cell: Cell, settings: Settings, reads: Sequence[str]) -> Cell:
+    said = {name: value for name, value in settings if name in reads}
+    return replace(cell, settings=tuple((dict(cell.settings) | said).items()))
+
+
+def settings_of(method: str) -> list[str]:
+    """The settings that a method reads."""
+    from bison_ocl.methods import method_class
+
+    found = method_class(method)
+    names = [field.name.rstrip("_") for field in fields(found)]
+    return [name for name in names if name not in found.ignores]

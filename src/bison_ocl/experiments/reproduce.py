@@ -1,0 +1,137 @@
+"""Carries out a plan: skips what is finished, copies what another item has, runs the rest."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments import ledger, records
+from bison_ocl.experiments.ledger import Ledger
+from bison_ocl.experiments.paper import ITEMS
+from bison_ocl.experiments.plan import Plan
+from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.runner import Job, check_writable
+from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.units import jobs, shared_name, specs, units
+from bison_ocl.experiments.work import Done, Outcome, Started
+
+RESULTS = "results.jsonl"
+
+ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
+"""Items whose runs were measured with nothing beside them; theirs are not copied either."""
+
+Carry = Callable[[Sequence[Job], Started, Done], None]
+"""An engine with its options."""
+
+Say = Callable[[str], None]
+
+
+class Board(Protocol):
+    """Whoever shows how it goes."""
+
+    def started(self, job: Job) -> None: ...
+
+    def done(self, outcome: Outcome) -> None: ...
+
+
+Show = Callable[[Sequence[Job]], AbstractContextManager[Board]]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far an item has come."""
+
+    book: Ledger
+    finished: int
+    elsewhere: list[Record]
+    """what other items have of it"""
+    left: list[tuple[Job, list[Spec]]]
+    """for each cell the runs that nobody has"""
+
+
+def reproduce(
+    plan: Plan, out: Path, together: bool, carry_out: Carry, show: Show, say: Say, **options: Any
+) -> list[Outcome]:
+    """The units that failed; everything else is in OUT/ITEM/results.jsonl afterwards."""
+    folder = out / plan.name
+    check_writable(folder)
+    with only_one(folder):
+        if records.set_aside_torn_line(folder / RESULTS):
+            say(f"set aside a cut-off line in {folder / RESULTS}.torn; that run is run again")
+        now = standing(plan, out, say, **options)
+        for record in now.elsewhere:
+            now.book.add(record)
+        todo = [unit for job, left in now.left for unit in units(job, left, together)]
+        runs = sum(len(unit.seeds) for unit in todo)
+        say(f"{now.finished} runs finished, {len(now.elsewhere)} copied, {runs} to run")
+        failed: list[Outcome] = []
+        if todo:
+            with show(todo) as board:
+                carry_out(todo, board.started, partial(receive, now.book, failed, board))
+        clear([job for job, _ in now.left], now.book)
+    return failed
+
+
+def standing(plan: Plan, out: Path, say: Say, **options: Any) -> Standing:
+    """Which runs of a plan are finished here, which in other items, which are left."""
+    folder = out / plan.name
+    book = Ledger(folder / RESULTS)
+    others = {} if plan.item.alone else ledger.beside(folder, ALONE, say)
+    finished, elsewhere, left, seen = 0, [], [], set()
+    for job in jobs(plan, folder / "work", **options):
+        rest: list[Spec] = []
+        for spec in specs(job):
+            if (run := ledger.identity(vars(spec))) in seen:  # the same settings in other words
+                continue
+            seen.add(run)
+            if book.get(spec, job.also) is not None:
+                finished += 1
+            elif (record := ledger.get(others, spec, job.also)) is not None:
+                elsewhere.append(record)
+            else:
+                rest.append(spec)
+        left.append((job, rest))
+    return Standing(book, finished, elsewhere, left)
+
+
+def receive(book: Ledger, failed: list[Outcome], board: Board, outcome: Outcome) -> None:
+    """Write the records of a unit, then clear its folder: a kill in between loses nothing."""
+    if outcome.error is None:
+        for record in outcome.records:
+            book.add(record)
+        shutil.rmtree(outcome.job.out, ignore_errors=True)
+    else:
+        failed.append(outcome)
+    board.done(outcome)
+
+
+def clear(asked: Sequence[Job], book: Ledger) -> None:
+    """Remove the folders of finished runs that a kill, or another device, left behind."""
+    for job in asked:
+        runs = specs(job)
+        done = [spec for spec in runs if book.get(spec, job.also) is not None]
+        names = [spec.name for spec in done]
+        names += [shared_name(runs[0])] if len(done) == len(runs) else []
+        for name in names if job.out.exists() else []:
+            shutil.rmtree(job.out / name, ignore_errors=True)
+    for work in {job.out for job in asked}:
+        with suppress(OSError):  # something is left in it, or it was never made
+            work.rmdir()
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Refuse to work on a folder that another process works on."""
+    with open(folder / ".lock", "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(f"another process works on {folder}: wait for it or stop it") from error
+        yield

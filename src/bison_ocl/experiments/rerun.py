@@ -1,0 +1,75 @@
+"""A record run again from itself, and what became different."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments import records
+from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.runner import Job, Say, Watch, run
+from bison_ocl.experiments.spec import PLAIN
+
+
+def chosen(place: str) -> Record:
+    """The record at FILE:LINE, or the only one of FILE."""
+    file, _, line = place.rpartition(":")
+    path, number = (Path(file), int(line)) if file and line.isdecimal() else (Path(place), 0)
+    if not path.is_file():
+        raise UserError(f"there is no file {path}: give FILE:LINE, such as runs/results.jsonl:3")
+    found = records.read(path)
+    if not number and len(found) != 1:
+        raise UserError(f"{path} holds {len(found)} records: say which, {path}:1 to :{len(found)}")
+    if number > len(found):
+        raise UserError(f"{path} ends with line {len(found)}")
+    return found[max(0, number - 1)]
+
+
+def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job:
+    """All that a record says of how it came about."""
+    return Job(
+        record["method"],
+        record["data"],
+        record["memory"],
+        [record["seed"]],
+        record["settings"],
+        out,
+        device=device,
+        stream=record["stream"],
+        data_dir=data_dir,
+        data_options=record["data_options"],
+        also=tuple(record["also"]),
+        precision=record.get("precision", PLAIN),
+        resume=True,
+        seeds_at_once=1,
+    )
+
+
+def rerun(
+    record: Record, out: Path, device: str, data_dir: Path | None, watch: Watch, say: Say
+) -> Record:
+    """The new record; on CPU with as many threads as the old one."""
+    if device == "cpu":
+        torch.set_num_threads(record["environment"]["threads"])
+    (again,) = run(job_of(record, out, device, data_dir), watch, say)
+    return again
+
+
+def compared(before: Record, after: Record) -> str:
+    """Whether two records of one run agree, and if not, what could be the reason."""
+    if before["accuracy"] == after["accuracy"]:
+        return "the same to the last digit"
+    pairs = [(record["environment"], record["commit"]) for record in (before, after)]
+    told = [{**environment, "commit": commit} for environment, commit in pairs]
+    reasons = [
+        f"{name} {told[0].get(name)} is now {told[1].get(name)}"
+        for name in told[1]
+        if told[0].get(name) != told[1].get(name)
+    ]
+    together = before["timing"].get("seeds_at_once", 1)
+    reasons += [f"it was trained among {together} seeds and is now alone"] * (together != 1)
+    AA = [100 * record["metrics"]["AA"] for record in (before, after)]
+    why = "; ".join(reasons) or "no reason is known"
+    return f"AA was {AA[0]:.2f} % and is {AA[1]:.2f} %: {why}"

@@ -1,0 +1,60 @@
+"""A plan as units of work: what is left of each cell, cut for processes or for one GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bison_ocl.experiments.paper import Cell
+from bison_ocl.experiments.plan import Plan
+from bison_ocl.experiments.runner import Job, specs_of
+from bison_ocl.experiments.spec import Spec
+from bison_ocl.methods.settings import configured
+
+
+def jobs(plan: Plan, work: Path, **options: Any) -> list[Job]:
+    """One job a cell, over all seeds."""
+    if plan.item.alone:
+        options["seeds_at_once"] = 1
+    return [job_of(cell, plan.seeds, work, **options) for cell in plan.cells]
+
+
+def job_of(cell: Cell, seeds: Sequence[int], out: Path, **options: Any) -> Job:
+    return Job(
+        cell.method,
+        cell.data,
+        cell.memory,
+        seeds,
+        dict(cell.settings),
+        out,
+        stream=cell.stream,
+        also=cell.also,
+        **options,
+    )
+
+
+def specs(job: Job) -> list[Spec]:
+    """The identities of a planned job's runs; the paper names streams in canonical form."""
+    return specs_of(job, configured(job.method, job.data, job.settings), job.stream)
+
+
+def identities(plan: Plan) -> set[str]:
+    """Names of all runs of a plan."""
+    return {spec.name for job in jobs(plan, Path()) for spec in specs(job)}
+
+
+def units(job: Job, left: Sequence[Spec], together: bool) -> list[Job]:
+    """The seeds of a job that are left, one by one or together, each unit with its own folder."""
+    if not left:
+        return []
+    if together:
+        seeds = [spec.seed for spec in left]
+        return [replace(job, seeds=seeds, out=job.out / shared_name(left[0]))]
+    return [replace(job, seeds=[spec.seed], out=job.out / spec.name) for spec in left]
+
+
+def shared_name(spec: Spec) -> str:
+    """The folder of a unit of several seeds, whichever of them are left."""
+    return replace(spec, seed=0).name.replace("-s0-", "-seeds-")

@@ -1,0 +1,170 @@
+"""Units in processes of this machine: deaths, Ctrl-C and kill -9 cost no finished run."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments import local
+from bison_ocl.experiments.paper import Cell
+from bison_ocl.experiments.plan import Wanted, plan
+from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.units import job_of
+from bison_ocl.experiments.work import Outcome
+from tests.experiments.inline import Carried
+
+SETTINGS = (("filters", "1"), ("stream_batch", "70"))
+COMMAND = [
+    str(Path(sys.executable).parent / "bison-ocl"),
+    *["reproduce", "confusion", "--data", "split-digits", "--methods", "er,bison"],
+    *["--seeds", "0-1", "--processes", "2", "--checkpoint-every", "0.1"],
+    *[word for name, value in SETTINGS for word in ("--set", f"{name}={value}")],
+]
+RESULTS = "confusion/results.jsonl"
+
+
+def begin(out: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "--out", str(out)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def await_work(process: subprocess.Popen[str], out: Path) -> None:
+    """Until a unit has saved something since now."""
+    since = time.time_ns()
+    while process.poll() is None:
+        files = list((out / "confusion" / "work").glob("*/checkpoints/*"))
+        for path in files:
+            try:
+                if path.stat().st_mtime_ns > since:
+                    return
+            except FileNotFoundError:
+                pass
+        time.sleep(0.002)
+
+
+def descendants(process: subprocess.Popen[str]) -> list[int]:
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(pid) for pid in listed.read_text().split()] if listed.exists() else []
+
+
+def alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def all_end(pids: list[int]) -> bool:
+    """Whether all of these processes are gone within a while."""
+    until = time.monotonic() + 10
+    while any(map(alive, pids)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not any(map(alive, pids))
+
+
+def results(path: Path) -> dict[str, dict[str, Any]]:
+    """All that a repetition must find again, by run; a run that is there twice is an error."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        name = f"{record['method']} {record['seed']}"
+        assert name not in found
+        told = ("timing", "environment", "commit")
+        found[name] = {key: value for key, value in record.items() if key not in told}
+    return found
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_begun_again_equals_an_undisturbed_run(tmp_path: Path) -> None:
+    broken, generator = tmp_path / "broken", random.Random(time.time_ns())
+    moments = [generator.uniform(0, 0.5) for _ in range(3)]
+    for moment in moments:
+        process = begin(broken)
+        await_work(process, broken)
+        time.sleep(moment)
+        workers = descendants(process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert all_end(workers), "a worker outlived its parent"
+    process = begin(broken)
+    said = "".join(process.communicate(timeout=300))
+    assert process.returncode == 0, said
+    whole = Carried(tmp_path / "whole")
+    wanted = Wanted([0, 1], ["er", "bison"], ["split-digits"], settings=SETTINGS)
+    whole(plan("confusion", wanted))
+    assert results(broken / RESULTS) == results(whole.out / RESULTS), f"killed at {moments}"
+    assert not (broken / "confusion" / "work").exists()
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_finished_and_ends_all_processes(tmp_path: Path) -> None:
+    process = begin(tmp_path)
+    await_work(process, tmp_path)
+    workers = descendants(process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "goes on" in said
+    assert "Traceback" not in said
+    assert all_end(workers)
+    assert list((tmp_path / "confusion" / "work").iterdir())
+
+
+def small(method: str, seed: int, out: Path) -> Job:
+    cell = Cell(method, "split-digits", 100, SETTINGS)
+    return job_of(cell, [seed], out / f"{method}-{seed}")
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_costs_one_unit_and_is_replaced(tmp_path: Path) -> None:
+    units = [small("er", seed, tmp_path) for seed in (0, 1)]
+    begun: list[str] = []
+    outcomes: list[Outcome] = []
+
+    def started(job: Job) -> None:
+        begun.append(job.out.name)
+        if len(begun) == 1:
+            (victim,) = local.multiprocessing.active_children()
+            os.kill(victim.pid or 0, signal.SIGKILL)
+
+    local.carry_out(units, started, outcomes.append, processes=1)
+    assert begun == ["er-0", "er-1"]
+    assert [outcome.error for outcome in outcomes] == ["its process ended with status -9", None]
+    assert [record["seed"] for record in outcomes[1].records] == [1]
+    assert outcomes[1].records[0]["environment"]["threads"] == 1
+    assert not local.multiprocessing.active_children()
+
+
+def test_data_that_is_missing_is_said_once_before_anything_starts(tmp_path: Path) -> None:
+    jobs = [job_of(Cell("er", "split-cifar10", 200), [0], tmp_path, data_dir=tmp_path)] * 3
+    begun: list[Job] = []
+    with pytest.raises(UserError, match="CIFAR-10"):
+        local.carry_out(jobs, begun.append, lambda outcome: None)
+    assert not begun
+
+
+def test_a_warm_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Job] = []
+    monkeypatch.setattr(local, "attempt", tried.append)
+    job = small("er", 3, tmp_path)
+    local.for_nothing(job)
+    assert [(one.method, list(one.seeds)) for one in tried] == [("er", [3])]
+    assert tried[0].out != job.out
+    assert not tried[0].out.exists()

@@ -1,0 +1,84 @@
+"""Items narrowed, moved to other data and given settings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.paper import C10, MINI, Cell
+from bison_ocl.experiments.plan import Plan, Wanted, plan
+
+
+def places(found: Plan) -> set[tuple[str, str, int]]:
+    return {(cell.method, cell.data, cell.memory) for cell in found.cells}
+
+
+def test_nothing_heavy_is_imported_for_a_plan() -> None:
+    code = "from bison_ocl.experiments.plan import plan; plan('table1'); import sys; "
+    code += "sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_narrowed_plans_keep_their_references() -> None:
+    wanted = Wanted(seeds=[3, 4], methods=["bison"], data=[C10], memory=[500])
+    found = plan("table1", wanted)
+    assert places(found) == {("finetune", C10, 0), ("bison", C10, 500)}
+    assert found.runs == 4
+    assert found.cells[0].method == "finetune"  # the others' AI needs it
+
+
+def test_references_alone_can_be_asked_for() -> None:
+    assert {cell.method for cell in plan("table1", Wanted(methods=["finetune"])).cells} == {
+        "finetune"
+    }
+
+
+def test_an_item_moves_to_other_data_with_its_memory_sizes_by_rank() -> None:
+    found = plan("directions", Wanted(data=["split-digits"]))
+    assert {cell.memory for cell in found.cells if cell.method == "bison"} == {100, 200}
+    assert places(plan("time", Wanted(data=["folder:cows"]))) >= {("er", "folder:cows", 1000)}
+
+
+def test_moved_cells_that_fall_together_are_one_with_all_rules() -> None:
+    found = plan("table1", Wanted(data=["split-digits"], memory=[100]))
+    assert found.runs == 150
+    (er,) = (cell for cell in found.cells if cell.method == "er")
+    assert er.also == ("ncm",)
+
+
+def test_own_and_other_data_can_be_asked_for_together() -> None:
+    found = plan("ablation", Wanted(data=[MINI, "split-digits"]))
+    assert len(found.cells) == 14
+
+
+def test_settings_go_to_the_methods_that_read_them_and_win() -> None:
+    found = plan("feature-enhancement", Wanted(settings=(("filters", "4"), ("beta", "0.3"))))
+    by_method = {cell.method: dict(cell.settings) for cell in found.cells}
+    assert by_method["bison"] == {"filters": "4", "buffer_batch": "64", "beta": "0.3"}
+    assert by_method["scr"] == {"filters": "4", "buffer_batch": "64"}
+
+
+def test_settings_that_a_method_ignores_are_not_given_to_it() -> None:
+    found = plan("table1", Wanted(data=[C10], settings=(("joint", "true"),)))
+    assert Cell("finetune", C10, 0) in found.cells
+    assert Cell("er", C10, 200, (("joint", "true"),)) in found.cells
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "why"),
+    [
+        ("tabel1", Wanted(), "did you mean 'table1'"),
+        ("ablation", Wanted(methods=["er"]), "unknown method of ablation 'er'"),
+        ("table1", Wanted(methods=["bisson"]), "did you mean 'bison'"),
+        ("table1", Wanted(memory=[7]), "unknown memory size of table1 '7'"),
+        ("table1", Wanted(data=["split-digit"]), "did you mean 'split-digits'"),
+        ("table1", Wanted(settings=(("filter", "4"),)), "did you mean 'filters'"),
+        ("feature-enhancement", Wanted(methods=["onpro"], memory=[1000]), "has no cell"),
+    ],
+)
+def test_what_an_item_does_not_hold_is_refused(name: str, wanted: Wanted, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        plan(name, wanted)
