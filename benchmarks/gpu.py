@@ -3,10 +3,11 @@
     PYTHONPATH=src python -m benchmarks.gpu [--out gpu.json] [--compile FOLDER] [METHOD ...]
 
 Steps on random images of Split CIFAR-10's shape (10 + 10 a step or what the method takes, full
-memory of 1,000, second task) in bfloat16. The loop is the engine's step on one run, operator by
-operator, with PyTorch's own layers; ten seeds by the loop are ten times one. "s a run" is 5,000
-steps and five evaluations of the mean size, 6,000 images. Also: the step of BISON by precision,
-compiled and not, its roofline, and a profile before and after.
+memory of 1,000, second task). The loop is the engine's step on one run, operator by operator, with
+PyTorch's own layers in TF32; ten seeds by the loop are ten times one. Captured steps are in
+bfloat16. "s a run" is 5,000 steps and five evaluations of the mean size, 6,000 images. Also: the
+step of BISON by precision, compiled and not, its roofline, and a profile before and after. Results
+are written as they come.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
-from bison_ocl.nets.precision import Precision
+from bison_ocl.nets.precision import PRECISIONS, Precision
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
 
@@ -89,7 +91,7 @@ def with_one_epoch(method: Method) -> tuple[Method, int]:
 def loop(name: str) -> dict[str, float]:
     """One run, operator by operator."""
     method, times = with_one_epoch(configured(name, "split-cifar10", {}))
-    me, engine = second_task(method, 1, "bf16", fused=False), Engine(method)
+    me, engine = second_task(method, 1, "tf32", fused=False), Engine(method)
     new = images(1, method.stream_batch, range(2, 4))
     ms = milliseconds(lambda: engine.step(me, new), 10)
     test = times * evaluation_seconds(engine, me, 1)
@@ -103,7 +105,6 @@ def captured(
     method, times = with_one_epoch(configured(name, "split-cifar10", {}))
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    held = torch.cuda.memory_allocated()
     me, engine = second_task(method, runs, precision, fused=True), engine_for(method, runs)
     new, start = images(runs, method.stream_batch, range(2, 4)), time.perf_counter()
     body = Captured(engine, me, compiled_in)
@@ -111,7 +112,7 @@ def captured(
     torch.cuda.synchronize()
     ready = time.perf_counter() - start
     ms = milliseconds(lambda: body.step(new), 50)
-    peak = torch.cuda.max_memory_allocated() - held
+    peak = torch.cuda.max_memory_allocated()
     evaluation_seconds(engine, body.me, runs)  # kernels are built in the first one
     test = times * evaluation_seconds(engine, body.me, runs)
     return {
@@ -206,15 +207,15 @@ def attempt(what: str, work: Callable[[], Any]) -> Any:
     return found
 
 
-def bison_by_precision(folder: Path | None) -> dict[str, Any]:
-    """The step of BISON by precision and number of seeds, compiled where there is a folder."""
-    found = {}
-    for precision in ("fp32", "tf32", "bf16"):
+def bison_steps(folder: Path | None) -> dict[str, Callable[[], Any]]:
+    """The step of BISON by precision and number of seeds, compiled too where there is a folder."""
+    found: dict[str, Callable[[], Any]] = {}
+    for precision in PRECISIONS:
         for runs in (1, SEEDS):
-            for kept in (None, folder) if folder and precision != "fp32" else (None,):
-                key = f"{precision}, {runs} seeds{', compiled' if kept else ''}"
-                work = lambda p=precision, r=runs, k=kept: captured("bison", r, p, k)  # noqa: E731
-                found[key] = attempt(key, work)
+            found[f"{precision}, {runs} seeds"] = partial(captured, "bison", runs, precision)
+            if folder and precision != "fp32":
+                compiled = partial(captured, "bison", runs, precision, folder)
+                found[f"{precision}, {runs} seeds, compiled"] = compiled
     return found
 
 
@@ -231,24 +232,26 @@ def main() -> None:
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         parser.error("torch finds no GPU here")
-    folder = arguments.compile
-    rows = [attempt(name, lambda n=name: row(n)) for name in arguments.methods or METHODS]
-    steps = bison_by_precision(folder)
-    ms = min(step["ms"] for key, step in steps.items() if "bf16, 10" in key and "ms" in step)
-    backbone = ResNet18(20, SHAPE)
-    found = {
-        "rows": rows,
-        "bison": steps,
-        "roofline": attempt("roofline", lambda: roofline(backbone, 40 * SEEDS, ms, 2)),
-        "profile_before": attempt("before", lambda: profile(SEEDS, "tf32", False, None)),
-        "profile_after": attempt("after", lambda: profile(SEEDS, "bf16", True, None)),
-        "profile_compiled": folder
-        and attempt("compiled", lambda: profile(SEEDS, "bf16", True, folder)),
-        "pieces": attempt("pieces", lambda: pieces(SEEDS)),
-        "environment": environment("cuda") | {"driver": driver()},
-        "commit": commit(),
-    }
-    arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+    folder, backbone = arguments.compile, ResNet18(20, SHAPE)
+    found: dict[str, Any] = {"environment": environment("cuda") | {"driver": driver()}}
+    found |= {"commit": commit(), "rows": [], "bison": {}}
+
+    def keep(**more: Any) -> None:
+        found.update(more)
+        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+
+    captured("finetune", 1)  # libraries take their workspaces now, not in the first row
+    for key, work in bison_steps(folder).items():
+        keep(bison=found["bison"] | {key: attempt(key, work)})
+    steps = [step["ms"] for key, step in found["bison"].items() if "bf16, 10" in key]
+    keep(roofline=attempt("roofline", lambda: roofline(backbone, 40 * SEEDS, min(steps), 2)))
+    keep(profile_before=attempt("before", lambda: profile(SEEDS, "tf32", False, None)))
+    keep(profile_after=attempt("after", lambda: profile(SEEDS, "bf16", True, None)))
+    if folder:
+        keep(profile_compiled=attempt("compiled", lambda: profile(SEEDS, "bf16", True, folder)))
+    keep(pieces=attempt("pieces", lambda: pieces(SEEDS)))
+    for name in arguments.methods or METHODS:
+        keep(rows=[*found["rows"], attempt(name, partial(row, name))])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,23 +24,33 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_steps_agree_in_float64(name: str) -> None:
+def apart(name: str, dtype: torch.dtype) -> dict[str, Any]:
+    """How far executions are from the loop; kept in the file $BISON_OCL_EQUALITY names, if any."""
+    from bison_ocl.experiments.environment import commit, environment
     from tests.equality import differences
 
-    for how, apart in differences(name, torch.float64).items():
-        assert apart.update <= 1e-9, (how, apart)
-        assert apart.loss <= 1e-9, (how, apart)
-        assert apart.numbers, how
+    found = differences(name, dtype)
+    if path := os.environ.get("BISON_OCL_EQUALITY"):
+        row = {"method": name, "dtype": str(dtype)} | {how: asdict(d) for how, d in found.items()}
+        row |= {"commit": commit(), "environment": environment("cuda")}
+        with open(path, "a") as file:
+            file.write(json.dumps(row) + "\n")
+    return found
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_steps_agree_in_float64(name: str) -> None:
+    for how, found in apart(name, torch.float64).items():
+        assert found.update <= 1e-9, (how, found)
+        assert found.loss <= 1e-9, (how, found)
+        assert found.numbers, how
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_losses_agree_in_float32(name: str) -> None:
     """More than the loss cannot: a ReLU gate that flips by rounding changes an update by 1 %."""
-    from tests.equality import differences
-
-    for how, apart in differences(name, torch.float32).items():
-        assert apart.loss <= 1e-5, (how, apart)
+    for how, found in apart(name, torch.float32).items():
+        assert found.loss <= 1e-5, (how, found)
 
 
 @pytest.mark.parametrize("name", ["bison", "er"])
