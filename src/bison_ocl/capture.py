@@ -82,8 +82,7 @@ class Captured(Eager):
     def _learn(self, me: State, new: Batch) -> Callable[[State, Batch], Learned]:
         if self.compiled_in is None:
             return self.engine.learn
-        name = repr((self.engine.method, self.engine.each))
-        return compiled(self.engine.learn, name, self.compiled_in, me, new)
+        return compiled(self.engine.learn, repr(self.engine.method), self.compiled_in, me, new)
 
 
 def replayed(f: Turn, value: Any, zero: Tensor, times: int) -> Any:

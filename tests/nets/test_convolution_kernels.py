@@ -69,7 +69,9 @@ def test_outputs(kernels: Kernels, case: Case) -> None:
 def test_gradient_in_images_is_a_turned_convolution(kernels: Kernels, case: Case) -> None:
     x, weight, slope = runs_of(case)
     _, to_x, _ = wanted(case, x, weight, slope)
-    apart = torch.stack([spread(own, images, case[-1]) for own, images in zip(slope, x, strict=True)])
+    apart = torch.stack(
+        [spread(own, images, case[-1]) for own, images in zip(slope, x, strict=True)]
+    )
     found = kernels("convolution_kernels.convolve", apart, weight, 1, True, "ieee")
     assert close(found, to_x)
 
@@ -97,7 +99,9 @@ def test_gradient_in_filters_is_a_sum_of_parts(kernels: Kernels, parts: int) -> 
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="the interpreter has no bfloat16 products")
+@pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="the interpreter has no bfloat16 products"
+)
 def test_images_in_bfloat16_are_summed_in_float32(kernels: Kernels) -> None:
     case = CASES["odd sizes, halved"]
     x, weight, slope = runs_of(case, torch.bfloat16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 
 from bison_ocl import tree
 from bison_ocl.nets.heads import Cosine, Linear
-from bison_ocl.nets.net import Design, Net, Params
+from bison_ocl.nets.net import Backbone, Design, Net, Params
 from bison_ocl.nets.norm import Mode
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.rng import key_of
@@ -21,6 +22,7 @@ from tests.tiny import Tiny, same, snapshot
 
 DESIGN = Design(Tiny(), {"linear": Linear(), "spare": Cosine()}, {"a": 0.5})
 Y = torch.tensor([0, 1, 2, 0, 1])
+KEY = key_of(0, 0, "init")
 
 
 def born(seed: int = 0) -> Net:
@@ -51,6 +53,20 @@ class Plain(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.linear(F.relu(self.bn(self.conv(x))).mean((2, 3)))
+
+
+class Counting:
+    """A backbone that counts its passes."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        self.backbone, self.passes = backbone, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.backbone, name)
+
+    def __call__(self, *arguments: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        self.passes += 1
+        return self.backbone(*arguments)
 
 
 def test_grad_equals_autograd_on_plain_modules() -> None:
@@ -147,6 +163,33 @@ def test_step_goes_down_the_gradient() -> None:
     assert ce(pictures())(ahead) < loss
 
 
+@pytest.mark.parametrize("sizes", [(4, 4), (4, 4, 4), (4, 2), (4,)], ids=str)
+@pytest.mark.parametrize("fused", [False, True], ids=["plain", "fused"])
+def test_batches_apart_are_passes_one_after_the_other(fused: bool, sizes: tuple[int, ...]) -> None:
+    plain = Design(ResNet18(1, (3, 8, 8)), {}, {}).born(KEY, 3, torch.float64)
+    backbone = Counting(ResNet18(1, (3, 8, 8), fused=fused))
+    net = replace(plain, design=Design(backbone, {}, {}))
+    batches = [pictures(seed, n) for seed, n in enumerate(sizes)]
+    found = net.features_apart(*batches)
+    wanted = [plain.features(x) for x in batches]
+    torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-12)
+    assert list(net.stats) == list(plain.stats)
+    torch.testing.assert_close(net.stats, plain.stats, rtol=1e-9, atol=1e-12)
+    assert backbone.passes == (1 if fused and len(set(sizes)) == 1 else len(sizes))
+
+
+@pytest.mark.parametrize("fused", [False, True], ids=["plain", "fused"])
+def test_batches_apart_move_no_statistics_in_place(fused: bool) -> None:
+    net = Design(ResNet18(1, (3, 8, 8), fused=fused), {}, {}).born(KEY, 3, torch.float64)
+    held = net.stats
+    before = snapshot(held)
+    net.copy().features_apart(pictures(0), pictures(1))
+    assert same(snapshot(net.stats), before)
+    net.features_apart(pictures(0), pictures(1))
+    assert same(snapshot(held), before)
+    assert not same(snapshot(net.stats), before)
+
+
 def test_two_threads_share_one_network() -> None:
     """Modes, statistics and gradients of one thread must not reach the other."""
     net = born()
@@ -224,7 +267,7 @@ def test_scalars_are_declared_and_set() -> None:
 def test_birth_depends_on_the_seed_alone() -> None:
     assert same(snapshot(born(1)), snapshot(born(1)))
     assert not torch.equal(born(0).weight("linear"), born(1).weight("linear"))
-    single = DESIGN.born(key_of(0, 0, "init"), 3, torch.float32)
+    single = DESIGN.born(KEY, 3, torch.float32)
     assert single.dtype == torch.float32
     for name, value in tree.named(single.params).items():
         assert torch.equal(value.double(), tree.named(born().params)[name])
@@ -232,13 +275,13 @@ def test_birth_depends_on_the_seed_alone() -> None:
 
 
 def test_old_rows_keep_their_birth_when_classes_are_added() -> None:
-    grown = DESIGN.born(key_of(0, 0, "init"), 6, torch.float64)
+    grown = DESIGN.born(KEY, 6, torch.float64)
     for head in ("linear", "spare"):
         assert torch.equal(grown.weight(head)[:3], born().weight(head))
 
 
 def test_convolution_weights_are_kept_channels_last() -> None:
-    net = Design(ResNet18(2), {}, {}).born(key_of(0, 0, "init"), 3, torch.float32)
+    net = Design(ResNet18(2), {}, {}).born(KEY, 3, torch.float32)
     weight = net.params["backbone"]["layer1.0.first.weight"]
     assert weight.is_contiguous(memory_format=torch.channels_last)
     _, grads = net.grad(lambda live: live.features(torch.ones(2, 3, 32, 32)).sum())

@@ -68,7 +68,7 @@ def normalise_back(
     else:
         wide, (_, spread), unit = standardised(images, parts)
         g = slopes.to(wide.dtype) * (outputs > 0) if relu else slopes.to(wide.dtype)
-        to_beside = g.to(x.dtype) if add else None
+        to_beside = g.to(x.dtype, copy=True) if add else None  # not the very slopes given
         g = torch.unflatten(g, 1, (parts, -1))
         pixels = (2, 3, 4)
         sums = torch.stack([g.sum(pixels), (g * unit).sum(pixels)], dim=2)[:, :, :, None]

@@ -1,0 +1,103 @@
+"""How work is cut into programs: all of it, by shapes alone."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bison_ocl.nets.tiles import (
+    BLOCK,
+    MOST_PARTS,
+    MULTIPROCESSORS,
+    STEP,
+    Slabs,
+    block,
+    length,
+    parts_of_gradient,
+    power_of_two,
+    stages,
+    tile,
+)
+
+pixels = st.integers(1, 10**6)
+channels = st.integers(1, 1024)
+runs = st.integers(1, 64)
+sides = st.sampled_from([1, 3])
+slabs = st.builds(Slabs, runs, pixels, channels)
+
+
+def is_power_of_two(n: int) -> bool:
+    return n > 0 and n & (n - 1) == 0
+
+
+@given(st.integers(1, 10**9))
+def test_power_of_two_is_the_smallest_that_holds_a_size(size: int) -> None:
+    found = power_of_two(size)
+    assert is_power_of_two(found)
+    assert found >= size
+    assert found == 1 or found // 2 < size
+
+
+@given(channels, st.sampled_from([32, 64, 128]))
+def test_blocks_are_powers_of_two_that_matrix_products_take(size: int, most: int) -> None:
+    found = block(size, most)
+    assert is_power_of_two(found)
+    assert 16 <= found <= most
+    assert found >= min(size, most)
+    assert found == 16 or found // 2 < size
+
+
+@given(pixels, channels, runs)
+def test_tiles_fill_the_gpu_where_they_can(pixels: int, channels: int, runs: int) -> None:
+    high, wide = tile(pixels, channels, runs)
+    assert is_power_of_two(high)
+    assert is_power_of_two(wide)
+    assert 16 <= wide <= high <= 128
+    programs = -(-pixels // high) * -(-channels // wide) * runs
+    assert programs >= 1
+    smallest = -(-pixels // 64) * -(-channels // block(channels, 32)) * runs
+    assert programs >= min(MULTIPROCESSORS, smallest)
+
+
+@given(pixels, st.integers(1, 2000))
+def test_parts_cover_all_pixels_in_whole_steps(pixels: int, parts: int) -> None:
+    long = length(pixels, parts)
+    assert long % STEP == 0
+    assert long * parts >= pixels
+    assert (long - STEP) * parts < pixels
+
+
+@given(pixels, channels, channels, sides, runs)
+def test_gradients_are_cut_into_parts_none_of_them_empty(
+    pixels: int, inputs: int, outputs: int, side: int, runs: int
+) -> None:
+    parts = parts_of_gradient(pixels, inputs, outputs, side, runs)
+    assert parts >= 1
+    long = length(pixels, parts)
+    assert (parts - 1) * long < pixels <= parts * long
+    assert parts == 1 or long >= 4 * STEP
+
+
+@given(slabs)
+def test_slabs_are_covered_and_no_part_of_a_sum_is_empty(cut: Slabs) -> None:
+    assert is_power_of_two(cut.width)
+    assert 16 <= cut.width <= 64
+    assert (cut.columns - 1) * cut.width < cut.channels <= cut.columns * cut.width
+    assert 1 <= cut.parts <= MOST_PARTS
+    assert cut.to_sum % BLOCK == cut.to_apply % BLOCK == 0
+    assert (cut.parts - 1) * cut.to_sum < cut.pixels <= cut.parts * cut.to_sum
+    assert cut.to_apply >= BLOCK
+    assert cut.to_apply <= cut.to_sum
+
+
+@given(channels)
+def test_a_loop_keeps_at_least_one_load_in_flight(channels: int) -> None:
+    assert stages(channels) in (1, 3)
+
+
+def test_ten_seeds_fill_an_h200() -> None:
+    """40 images of 32x32 in a step, in the four stages of a reduced ResNet-18."""
+    for stage in range(4):
+        pixels, channels = 40 * (32 >> stage) ** 2, 20 << stage
+        high, wide = tile(pixels, channels, 10)
+        assert -(-pixels // high) * -(-channels // wide) * 10 >= MULTIPROCESSORS
