@@ -71,11 +71,11 @@ def differences(name: str, dtype: torch.dtype) -> dict[str, Apart]:
 
 def apart(found: tuple[State, Tensor], wanted: tuple[State, Tensor], before: State) -> Apart:
     (me, loss), (right, right_loss) = found, wanted
-    pairs = zip(tree.named(me).items(), tree.leaves(right), tree.leaves(before), strict=True)
+    a, b, c = (tree.named(state) for state in (me, right, before))
     updates = [
-        float((a - b).norm() / (b - c).norm().clamp(min=1e-9))
-        for (name, a), b, c in pairs
-        if a.is_floating_point() and not name.startswith("memory")
+        float((a[name] - b[name]).norm() / (b[name] - c[name]).norm().clamp(min=1e-9))
+        for name in a
+        if a[name].is_floating_point() and not name.startswith("memory")
     ]
     loss_apart = ((loss - right_loss).abs() / right_loss.abs().clamp(min=1)).max()
     return Apart(float(loss_apart), max(updates), same_numbers(me, right))

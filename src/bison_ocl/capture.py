@@ -61,7 +61,8 @@ class Captured(Eager):
     def take(self, after: State) -> None:
         """Put a state's tensors into the buffers; its fixed parts are taken as they are."""
         copy_changed(self.me, after)
-        self.me = tree.rebuilt(after, tree.leaves(self.me))
+        buffers = tree.named(self.me)
+        self.me = tree.walk(lambda name, _: buffers[name], after)
 
     def _record(self, new: Batch) -> Recorded:
         held = tree.map_leaves(torch.clone, new)
@@ -114,7 +115,9 @@ def warm_up(work: Callable[[], object]) -> None:
 def copy_changed(buffers: object, after: object) -> None:
     """Write the tensors that a step made anew over the old ones, in as few kernels as it takes."""
     alike: dict[tuple[object, ...], list[tuple[Tensor, Tensor]]] = {}
-    for old, new in zip(tree.leaves(buffers), tree.leaves(after), strict=True):
+    made = tree.named(after)
+    for name, old in tree.named(buffers).items():
+        new = made[name]
         if old.data_ptr() != new.data_ptr():
             # One kernel copies many tensors, but none of them if a single one lies otherwise.
             alike.setdefault((old.dtype, old.stride() == new.stride()), []).append((old, new))
