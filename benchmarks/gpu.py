@@ -27,7 +27,7 @@ import torch
 from benchmarks.roofline import milliseconds, roofline
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.capture import Captured, replayed
+from bison_ocl.capture import Captured, recorded, replayed
 from bison_ocl.engine import Engine, alone
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.methods import METHODS
@@ -186,14 +186,13 @@ def pieces(runs: int) -> dict[str, float]:
     }
 
 
-def graph_ms(work: Callable[[], object]) -> float:
-    from bison_ocl.capture import warm_up
+def graph_ms(work: Callable[[], Any]) -> float:
+    """Of a graph of it."""
 
-    warm_up(work)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    def once() -> None:
         work()
-    return milliseconds(graph.replay, 50)
+
+    return milliseconds(recorded(once, once), 50)
 
 
 def attempt(what: str, work: Callable[[], Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,18 @@ from bison_ocl.compiled import compiled
 from bison_ocl.engine import Eager, Engine, Learned, Turn
 from bison_ocl.state import State
 
-WARM_UP = 3
-"""Eager steps on scratch copies before recording, in which libraries choose their kernels."""
+REHEARSALS = 3
+"""Before recording, so that nothing is chosen or allocated for the first time in a graph."""
+
+
+Replay = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A graph and the buffers it works on."""
+    """A graph and the buffers it reads and writes, beside the state's own."""
 
-    graph: torch.cuda.CUDAGraph
+    replay: Replay
     new: Batch
     loss: Tensor
 
@@ -53,7 +57,7 @@ class Captured(Eager):
         recorded = self.graphs[key]
         recorded.new.x.copy_(new.x)
         recorded.new.y.copy_(new.y)
-        recorded.graph.replay()
+        recorded.replay()
         if self.engine.method.replays:
             self.me = replace(self.me, memory=self.me.memory.grown(new.y.shape[-1]))
         return recorded.loss
@@ -65,20 +69,15 @@ class Captured(Eager):
         self.me = tree.walk(lambda name, _: buffers[name], after)
 
     def _record(self, new: Batch) -> Recorded:
-        held = tree.map_leaves(torch.clone, new)
-        scratch = tree.map_leaves(torch.clone, self.me)
+        held, scratch = tree.map_leaves(torch.clone, (new, self.me))
+        found = torch.zeros(new.y.shape[:-1], dtype=self.me.net.dtype, device=new.y.device)
         learn = self._learn(scratch, held)
 
-        def step(me: State) -> Tensor:
+        def step(me: State) -> None:
             after, loss = self.engine.stored(me, held, learn(me, held))
-            copy_changed(me, after)
-            return loss
+            copy_changed((me, found), (after, loss))
 
-        warm_up(lambda: step(scratch))
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            loss = step(self.me)
-        return Recorded(graph, held, loss)
+        return Recorded(recorded(partial(step, self.me), partial(step, scratch)), held, found)
 
     def _learn(self, me: State, new: Batch) -> Callable[[State, Batch], Learned]:
         if self.compiled_in is None:
@@ -90,26 +89,33 @@ def replayed(f: Turn, value: Any, zero: Tensor, times: int) -> Any:
     """`Engine.repeat` by a graph of one turn. (GDumb trains a network so, whenever it is asked.)"""
     if times == 0:
         return value
-    held, turn = tree.map_leaves(torch.clone, value), zero.clone()
-    scratch = tree.map_leaves(torch.clone, value)
-    warm_up(lambda: copy_changed(scratch, f(scratch, turn)))
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        copy_changed(held, f(held, turn))
-        turn += 1
+    held, scratch, turn = tree.map_leaves(torch.clone, (value, value, zero))
+
+    def one_turn(value: Any, by: int) -> None:
+        copy_changed(value, f(value, turn))
+        turn.add_(by)
+
+    replay = recorded(partial(one_turn, held, 1), partial(one_turn, scratch, 0))
     for _ in range(times):
-        graph.replay()
+        replay()
     return held
 
 
-def warm_up(work: Callable[[], object]) -> None:
-    """Do it a few times aside, while libraries choose their kernels."""
+def recorded(work: Replay, rehearsal: Replay) -> Replay:
+    """The replay of a graph of `work`, which leaves what it finds in tensors that exist.
+
+    `rehearsal` is the same work on scratch tensors, in which libraries choose their kernels.
+    """
     side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
-        for _ in range(WARM_UP):
-            work()
+        for _ in range(REHEARSALS):
+            rehearsal()
     torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph.replay
 
 
 def copy_changed(buffers: object, after: object) -> None:

@@ -1,0 +1,52 @@
+"""What `capture.py` does around its graphs, with a stand-in for them: work done again and again."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from bison_ocl import capture
+from bison_ocl.capture import Captured, Replay, replayed
+from bison_ocl.engine import Eager, Engine
+from bison_ocl.methods.method import Method
+from tests.tiny import begin, same, snapshot, stream
+
+
+@pytest.fixture(autouse=True)
+def _no_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph is recorded without being run, and its rehearsals must leave no trace."""
+
+    def recorded(work: Replay, rehearsal: Replay) -> Replay:
+        rehearsal()
+        return work
+
+    monkeypatch.setattr(capture, "recorded", recorded)
+
+
+def test_replayed_steps_are_the_engines_steps(method: Method) -> None:
+    engine = Engine(method)
+    eager, captured = Eager(engine, begin(method)), Captured(engine, begin(method))
+    for task in stream(0):
+        for new in task:
+            assert torch.equal(captured.step(new), eager.step(new))
+            assert same(snapshot(captured.me), snapshot(eager.me))
+            assert captured.me.memory.filled == eager.me.memory.filled
+        eager.end_task()
+        captured.end_task()
+    assert {later for later, _ in captured.graphs} == {False, True}
+
+
+def test_the_state_handed_in_stays_as_it_was(method: Method) -> None:
+    me = begin(method)
+    before, captured = snapshot(me), Captured(Engine(method), me)
+    for new in stream(0)[0]:
+        captured.step(new)
+    assert same(snapshot(me), before)
+
+
+def test_turns_are_counted_and_rehearsals_are_not() -> None:
+    start, zero = torch.tensor([5]), torch.tensor(0)
+    found = replayed(lambda value, turn: value * 2 + turn, start, zero, 3)
+    assert found.tolist() == [((5 * 2 + 0) * 2 + 1) * 2 + 2]
+    assert (start.tolist(), int(zero)) == ([5], 0)
+    assert replayed(lambda value, turn: value + 1, start, zero, 0) is start
