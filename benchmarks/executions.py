@@ -1,0 +1,109 @@
+"""Does it matter for accuracy how steps are executed? Ten seeds by a loop and ten at once, paired.
+
+    PYTHONPATH=src python -m benchmarks.executions [--out executions.json] [METHOD ...]
+
+split-digits, memory 100, on a GPU. The loop: one process a seed, PyTorch's own layers, step by
+step. At once: the seeds stacked, fused layers, captured. Trajectories are chaotic, so single seeds
+differ; their mean difference should not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bison_ocl import tree
+from bison_ocl.data import load
+from bison_ocl.engine import Eager, Engine
+from bison_ocl.evaluate.confusion import accuracy_by_task
+from bison_ocl.evaluate.metrics import average_accuracy
+from bison_ocl.experiments.device import resident
+from bison_ocl.experiments.environment import commit, environment
+from bison_ocl.experiments.group import alive, engine_on
+from bison_ocl.learner import backbone_for
+from bison_ocl.methods.method import Method
+from bison_ocl.methods.settings import configured
+from bison_ocl.report.significance import sign_flip
+from bison_ocl.state import State
+from bison_ocl.stream.class_incremental import class_incremental
+from bison_ocl.stream.tasks import Stream, side_by_side
+
+DATA, MEMORY, SEEDS = "split-digits", 100, tuple(range(100, 110))
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def born(method: Method, stream: Stream, seed: int, fused: bool) -> State:
+    data = stream.dataset
+    backbone = backbone_for(method, data.shape, fused=fused)
+    return method.init(seed, backbone, data.classes, MEMORY, data.shape, device=DEVICE)
+
+
+def train(body: Eager, streams: list[Stream], stacked: bool) -> list[float]:
+    """AA of each run."""
+    matrices: list[list[list[float]]] = [[] for _ in streams]
+    size = body.engine.method.stream_batch
+    for task in range(streams[0].tasks):
+        for new in side_by_side(streams, task, size):
+            body.step(new if stacked else tree.pick(new, 0))
+        tests = [stream.test(task) for stream in streams]
+        counts = body.engine.confusion(body.me, tree.stack(tests) if stacked else tests[0])
+        for matrix, stream, found in zip(
+            matrices, streams, counts.reshape(len(streams), *counts.shape[-2:]), strict=True
+        ):
+            matrix.append(accuracy_by_task(found.tolist(), stream.column_of_class).tolist())
+        body.end_task()
+    return [average_accuracy(matrix) for matrix in matrices]
+
+
+def looped(name: str, seed: int) -> float:
+    """One run, step by step."""
+    method = configured(name, DATA, {})
+    stream = class_incremental(resident(load(DATA), DEVICE), seed)
+    return train(Eager(Engine(method), born(method, stream, seed, False)), [stream], False)[0]
+
+
+def at_once(name: str) -> list[float]:
+    """All seeds, stacked and captured."""
+    method, data = configured(name, DATA, {}), resident(load(DATA), DEVICE)
+    streams = [class_incremental(data, seed) for seed in SEEDS]
+    pairs = zip(streams, SEEDS, strict=True)
+    me = tree.stack([born(method, stream, seed, True) for stream, seed in pairs])
+    return train(alive(engine_on(DEVICE, method, True), me, DEVICE, None), streams, True)
+
+
+def compared(name: str) -> dict[str, Any]:
+    """Both, and whether they differ."""
+    with multiprocessing.get_context("spawn").Pool(len(SEEDS)) as pool:
+        loop = pool.map(partial(looped, name), SEEDS)
+    stack = at_once(name)
+    return {
+        "method": name,
+        "seeds": list(SEEDS),
+        "loop": loop,
+        "at_once": stack,
+        "mean_difference": (sum(stack) - sum(loop)) / len(SEEDS),
+        "p": sign_flip(loop, stack),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("methods", nargs="*", default=["bison", "er"])
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("executions.json"))
+    arguments = parser.parse_args()
+    rows = []
+    for name in arguments.methods or ["bison", "er"]:
+        rows.append(compared(name))
+        print(json.dumps(rows[-1]), flush=True)
+    found = {"rows": rows, "environment": environment(DEVICE), "commit": commit()}
+    arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
