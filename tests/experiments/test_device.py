@@ -114,3 +114,11 @@ def test_the_peak_of_a_piece_of_work_is_on_top_of_what_is_held(
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 350)
     assert device.peak_bytes(lambda: done.append("work")) == 250
     assert done == ["reset", "work"]
+
+
+def test_own_kernels_need_a_gpu_and_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "find_spec", lambda name: object())
+    assert not device.has_kernels("cpu")
+    assert device.has_kernels("cuda")
+    monkeypatch.setattr(device, "find_spec", lambda name: None)
+    assert not device.has_kernels("cuda")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import cast
 
 import torch
@@ -21,6 +22,11 @@ ROOM = 0.5
 
 def is_cuda(device: str) -> bool:
     return torch.device(device).type == "cuda"
+
+
+def has_kernels(device: str) -> bool:
+    """Whether our own kernels run there: on a GPU with Triton, which PyTorch brings on Linux."""
+    return is_cuda(device) and find_spec("triton") is not None
 
 
 def resident(dataset: Dataset, device: str) -> Dataset:

@@ -12,7 +12,7 @@ import torch
 from bison_ocl import checkpoint
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
-from bison_ocl.experiments.device import is_cuda
+from bison_ocl.experiments.device import has_kernels
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.experiments.standing import Progress
 from bison_ocl.labels import Labels
@@ -64,7 +64,7 @@ class Run:
 
     def _born(self) -> State:
         data = self.stream.dataset
-        fused = is_cuda(self.device)
+        fused = has_kernels(self.device)
         backbone = backbone_for(self.method, data.shape, self.spec.precision, fused=fused)
         return self.method.init(
             self.spec.seed,
