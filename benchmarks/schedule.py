@@ -30,10 +30,10 @@ from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.experiments.paper import Cell
 from bison_ocl.experiments.plan import Wanted, plan
 from bison_ocl.experiments.records import SCHEMA, Record
-from bison_ocl.experiments.reproduce import Carry, reproduce
+from bison_ocl.experiments.reproduce import reproduce
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.units import job_of, specs
-from bison_ocl.experiments.work import Done, Outcome, Started
+from bison_ocl.experiments.work import Carry, Done, Outcome, Started
 
 RESULT = Path(__file__).with_name("schedule.json")
 TASKS = 10

@@ -1,41 +1,18 @@
-"""Plans in this process, on a handful of small digits: for tests of what surrounds training."""
+"""Plans in this process: for tests of what surrounds training."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-import torch
-
-from bison_ocl.batch import Batch
-from bison_ocl.data import digits
-from bison_ocl.data.dataset import Dataset
 from bison_ocl.experiments.plan import Plan
 from bison_ocl.experiments.reproduce import reproduce
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Outcome, Started, attempt
 
 SETTINGS = (("filters", "1"), ("stream_batch", "20"))
-OF_EACH = 10
-"""images of each digit"""
-
-
-def use_few_digits(patch: pytest.MonkeyPatch) -> None:
-    """Let split-digits be 10 images of each digit at their own 8x8."""
-    patch.setattr(digits, "load", lambda load=digits.load: few(load()))
-
-
-def few(data: Dataset) -> Dataset:
-    return replace(data, train=first(data.train), test=first(data.test))
-
-
-def first(part: Batch) -> Batch:
-    kept = torch.cat([(part.y == digit).nonzero()[:OF_EACH, 0] for digit in range(10)])
-    return Batch(part.x[kept][:, :, ::4, ::4], part.y[kept])
 
 
 class Quiet:

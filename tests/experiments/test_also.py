@@ -11,6 +11,12 @@ import pytest
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.runner import Job, run
+from tests.digits import shrunk, use
+
+
+@pytest.fixture(autouse=True)
+def small_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, shrunk)
 
 
 class Nobody:

@@ -11,8 +11,6 @@ from rich.console import Console
 
 from bison_ocl.experiments import board
 from bison_ocl.experiments.board import Board, showing
-from bison_ocl.experiments.costs import cost
-from bison_ocl.experiments.lasting import lasting
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Outcome
 
@@ -65,6 +63,14 @@ def test_lines_tell_what_is_done_and_how_long_the_rest_takes(
     assert "1 failed, about 18.3 min left" in two
 
 
+def test_nothing_is_left_at_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, job = printed(monkeypatch, terminal=True), unit("er", 0)
+    with showing([job]) as shown:
+        shown.started(job)
+        shown.done(Outcome(job, [RECORD]))
+    assert "AA 43.2 %  0 s  (1 of 1 done)" in file.getvalue()
+
+
 def test_time_left_goes_by_cost_not_by_count(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     printed(monkeypatch, terminal=False)
     cheap, dear = unit("finetune", 0), unit("ocm", 0)
@@ -89,22 +95,3 @@ def test_the_live_table_names_what_runs(clock: Clock, monkeypatch: pytest.Monkey
     assert "bison  split-cifar10  memory 200  seed 7" in said
     assert "30 s" in said
     assert "1 of 1 done" in said
-
-
-def test_costs_grow_with_images_filters_and_memory() -> None:
-    er = cost("er", "split-cifar10", 200, {})
-    assert er == pytest.approx(5000 + 250)
-    assert cost("er", "split-miniimagenet", 200, {}) > 6 * er
-    assert cost("er", "split-cifar10", 200, {"filters": "64"}) == pytest.approx(10.24 * er)
-    assert cost("er", "split-cifar10", 200, {"buffer_batch": "64"}) > 3 * er
-    small, large = (cost("gdumb", "split-cifar10", memory, {}) for memory in (200, 1000))
-    assert small < large
-    assert cost("er", "folder:cows", 200, {}) > 0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.4, "0 s"), (119, "119 s"), (120, "2.0 min"), (9000, "2.5 h"), (200_000, "2.3 days")],
-)
-def test_times_in_words(seconds: float, words: str) -> None:
-    assert lasting(seconds) == words

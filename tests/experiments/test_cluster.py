@@ -84,7 +84,7 @@ def saved(unit: Job) -> bool:
 
 def untimed(outcome: Outcome) -> list[Record]:
     return [
-        {key: value for key, value in record.items() if key != "timing"}
+        {key: value for key, value in record.items() if key not in ("timing", "commit")}
         for record in outcome.records
     ]
 

@@ -9,7 +9,8 @@ import pytest
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.plan import Wanted, plan
 from bison_ocl.report.write import write
-from tests.experiments.inline import SETTINGS, Carried, use_few_digits
+from tests.digits import few, use
+from tests.experiments.inline import SETTINGS, Carried
 
 ONE_EPOCH = {"table1", "time", "curves", "balance"}
 
@@ -28,7 +29,7 @@ def wanted(name: str) -> Wanted:
 def test_every_item_runs_and_comes_out_in_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_few_digits(monkeypatch)
+    use(monkeypatch, few)
     carried, trained = Carried(tmp_path), 0
     for name in ITEMS:
         asked = plan(name, wanted(name))

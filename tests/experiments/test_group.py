@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from bison_ocl import checkpoint
-from bison_ocl.data import digits, load
+from bison_ocl.data import load
 from bison_ocl.engine import Engine
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import Spec
@@ -20,7 +20,7 @@ from bison_ocl.experiments.train import Run
 from bison_ocl.methods.settings import configured
 from bison_ocl.state import State
 from bison_ocl.stream.streams import stream_of
-from tests.test_cli import shrunk
+from tests.digits import shrunk, use
 
 SEEDS = [3, 4]
 
@@ -28,7 +28,7 @@ SEEDS = [3, 4]
 @pytest.fixture(autouse=True)
 def small_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The digits at their own 8x8, to save time."""
-    monkeypatch.setattr(digits, "load", lambda load=digits.load: shrunk(load()))
+    use(monkeypatch, shrunk)
 
 
 class Watching:

@@ -10,7 +10,7 @@ import pytest
 from bison_ocl.data import load
 from bison_ocl.experiments.paper import C10, C100, COMPARED, ITEMS, MINI, Cell
 from bison_ocl.experiments.plan import Plan, plan
-from bison_ocl.experiments.units import identities, jobs, specs
+from bison_ocl.experiments.units import jobs, specs
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
 from bison_ocl.report import paper
@@ -31,6 +31,11 @@ RUNS = {
     "buffer-batch": 50,
     "efficiency": 4,
 }
+
+
+def identities(found: Plan) -> set[str]:
+    """Names of all runs of a plan."""
+    return {spec.name for job in jobs(found, Path()) for spec in specs(job)}
 
 
 def test_every_item_has_the_runs_of_its_protocol() -> None:

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.paper import C10, MINI, Cell
-from bison_ocl.experiments.plan import Plan, Wanted, plan
+from bison_ocl.experiments.paper import C10, ITEMS, MINI, Cell
+from bison_ocl.experiments.plan import Plan, Wanted, named, plan
 
 
 def places(found: Plan) -> set[tuple[str, str, int]]:
@@ -20,6 +20,11 @@ def test_nothing_heavy_is_imported_for_a_plan() -> None:
     code = "from bison_ocl.experiments.plan import plan; plan('table1'); import sys; "
     code += "sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_all_is_every_item_and_each_is_taken_once() -> None:
+    assert named(["ncm", "all"]) == list(ITEMS)
+    assert named(["ncm", "time", "ncm"]) == ["ncm", "time"]
 
 
 def test_narrowed_plans_keep_their_references() -> None:
@@ -62,7 +67,7 @@ def test_settings_go_to_the_methods_that_read_them_and_win() -> None:
 
 
 def test_settings_that_a_method_ignores_are_not_given_to_it() -> None:
-    found = plan("table1", Wanted(data=[C10], settings=(("joint", "true"),)))
+    found = plan("table1", Wanted(methods=["er"], data=[C10], settings=(("joint", "true"),)))
     assert Cell("finetune", C10, 0) in found.cells
     assert Cell("er", C10, 200, (("joint", "true"),)) in found.cells
 
@@ -73,9 +78,15 @@ def test_settings_that_a_method_ignores_are_not_given_to_it() -> None:
         ("tabel1", Wanted(), "did you mean 'table1'"),
         ("ablation", Wanted(methods=["er"]), "unknown method of ablation 'er'"),
         ("table1", Wanted(methods=["bisson"]), "did you mean 'bison'"),
-        ("table1", Wanted(memory=[7]), "unknown memory size of table1 '7'"),
+        ("table1", Wanted(memory=[7]), "no memory size 7 there: choose from 200, 500, 1000"),
         ("table1", Wanted(data=["split-digit"]), "did you mean 'split-digits'"),
         ("table1", Wanted(settings=(("filter", "4"),)), "did you mean 'filters'"),
+        (
+            "ablation",
+            Wanted(settings=(("beta", "much"),)),
+            "bison: beta=much: give a finite",
+        ),
+        ("table1", Wanted(settings=(("joint", "true"),)), "mir: joint=true: what to replay"),
         ("feature-enhancement", Wanted(methods=["onpro"], memory=[1000]), "has no cell"),
     ],
 )

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 
 from bison_ocl.errors import UserError
+from bison_ocl.experiments import work
 from bison_ocl.experiments.plan import Plan, Wanted, plan
 from bison_ocl.experiments.reproduce import only_one
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Started, attempt
-from tests.experiments.inline import SETTINGS, Carried, one_by_one, use_few_digits
+from tests.digits import few, use
+from tests.experiments.inline import SETTINGS, Carried, one_by_one
 
 
 @pytest.fixture(autouse=True)
 def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_few_digits(monkeypatch)
+    use(monkeypatch, few)
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def test_a_finished_plan_runs_nothing_and_keeps_its_file(carried: Carried) -> No
     before = carried.lines("confusion")
     assert carried(asked) == ([], [])
     assert carried.lines("confusion") == before
-    assert "2 runs finished" in carried.said
+    assert "0 runs to do, 2 finished" in carried.said
     assert sorted(path.name for path in (carried.out / "confusion").iterdir()) == [
         ".lock",
         "results.jsonl",
@@ -103,6 +105,48 @@ def test_one_failing_run_does_not_stop_the_others(carried: Carried) -> None:
     assert "memory 1 is smaller" in one.error
     assert len(carried.lines("confusion")) == 1
     assert len(carried(asked)[0]) == 1
+
+
+def test_seeds_that_were_finished_before_a_unit_failed_count(carried: Carried) -> None:
+    asked = small("confusion", "bison", seeds=(0, 1))
+
+    def engine(jobs: Sequence[Job], started: Started, done: Done) -> None:
+        (job,) = jobs
+        attempt(replace(job, seeds=[0]))
+        done(attempt(replace(job, device="no such device")))
+
+    _, failed = carried(asked, engine, together=True)
+    (one,) = failed
+    assert [record["seed"] for record in one.records] == [0]
+    assert len(carried.lines("confusion")) == 1
+    done, _ = carried(asked, together=True)
+    assert [list(outcome.job.seeds) for outcome in done] == [[1]]
+
+
+def test_where_an_error_happened_is_kept_until_the_run_succeeds(
+    carried: Carried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = small("confusion", "bison")
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "run", lambda *_: [][0])
+        _, failed = carried(asked)
+    (one,) = failed
+    path = one.job.out / "error.txt"
+    assert one.error == f"IndexError: list index out of range ({path})"
+    assert "Traceback" in path.read_text()
+    assert carried(asked)[1] == []
+    assert not path.exists()
+
+
+def test_times_of_another_machine_are_pointed_out(carried: Carried) -> None:
+    asked = small("time", "er")
+    carried(asked)
+    path = carried.out / "time" / "results.jsonl"
+    record = json.loads(path.read_text())
+    record["environment"]["device"] = "abacus"
+    path.write_text(json.dumps(record) + "\n")
+    carried(asked)
+    assert "measured on abacus; this is" in carried.said
 
 
 def killed_after(units: int) -> object:

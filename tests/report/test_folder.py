@@ -66,6 +66,25 @@ def test_a_rule_without_a_confusion_matrix_does_not_borrow_one(tmp_path: Path) -
     assert load(tmp_path).items["confusion"][1]["confusion"] is None
 
 
+# --- files with names of their own ---
+
+
+def test_a_file_is_a_study(tmp_path: Path) -> None:
+    path = put(tmp_path / "table1", *records("generic", 1))
+    assert list(load(path).items) == ["table1"]
+    path = path.rename(tmp_path / "table1" / "pilot-7.jsonl")
+    assert list(load(path).items) == ["pilot-7"]
+
+
+def test_a_folder_without_results_gives_all_its_records(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        put(tmp_path / "mine", *records("generic", 1)).rename(tmp_path / "mine" / f"{name}.jsonl")
+    put(tmp_path / "other", *records("generic", 1))
+    (tmp_path / "other" / "notes.jsonl").write_text("not a record\n")  # no results, and left alone
+    assert list(load(tmp_path / "mine").items) == ["one", "two"]
+    assert list(load(tmp_path).items) == ["one", "two", "other"]
+
+
 # --- what a reader should know ---
 
 
@@ -145,6 +164,19 @@ def test_an_accuracy_that_is_none_is_refused(tmp_path: Path, matrix: Any) -> Non
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"metrics": {}}, {"metrics": {"AA": "high"}}, {"settings": []}, {"seed": None}, {"also": 1}],
+    ids=str,
+)
+def test_fields_that_hold_something_else_are_refused(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    put(tmp_path / "x", changed(records("generic", 1)[0], **changes))
+    with pytest.raises(UserError, match=r"line 1 is not a result: .*: repair or remove it"):
+        load(tmp_path)
+
+
 def test_empty_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no results\.jsonl, nor does a folder in it"):
         load(tmp_path)
@@ -152,9 +184,9 @@ def test_empty_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x" / "results.jsonl").write_text("\n")
     with pytest.raises(UserError, match="holds no finished run"):
         load(tmp_path)
-    with pytest.raises(UserError, match="is not a folder of results"):
+    with pytest.raises(UserError, match="holds no finished run"):
         load(tmp_path / "x" / "results.jsonl")
-    with pytest.raises(UserError, match="is not a folder of results"):
+    with pytest.raises(UserError, match="none is not there: name a folder of results, or a file"):
         load(tmp_path / "none")
 
 

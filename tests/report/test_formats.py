@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
 from rich.console import Console
 
 from bison_ocl.report import text
-from bison_ocl.report.cells import Cell, Column, Label, Line, Table, marked
+from bison_ocl.report.cells import Cell, Column, Label, Line, Table
 from bison_ocl.report.csv import HEAD, comma_separated
 from bison_ocl.report.folder import prepared
 from bison_ocl.report.latex import escaped as latex_escaped
@@ -19,6 +20,7 @@ from bison_ocl.report.latex import latex
 from bison_ocl.report.layouts import tables
 from bison_ocl.report.markdown import escaped as markdown_escaped
 from bison_ocl.report.markdown import markdown
+from bison_ocl.report.marks import marked
 from bison_ocl.report.measures import AA, AI
 from bison_ocl.report.paper import Published
 from tests.report.records import records
@@ -93,7 +95,7 @@ def test_markdown_by_line() -> None:
     assert lines[2] == "| method | kind | M = 0.2k | paper | Δ | M = 0.5k |"
     assert lines[3] == "| --- | --- | ---: | ---: | ---: | ---: |"
     assert lines[5] == (
-        "| ER & \\<co> | T | <u>43.0 ± 2.2</u>\\* (7) | 38.1 ± 4.5 | +4.9 🔴 "
+        "| ER \\& \\<co> | T | <u>43.0 ± 2.2</u>\\* (7) | 38.1 ± 4.5 | +4.9 🔴 "
         "| <u>43.0 ± 2.2</u>\\* (7) |"
     )
     assert lines[6] == "| LODE | T | – | 51.1 ± 2.1 |  | – |"
@@ -117,6 +119,7 @@ def test_markdown_rows_are_as_long_as_their_heads(item: str) -> None:
 
 def test_markdown_signs_are_escaped() -> None:
     assert markdown_escaped("a|b *c* _d_ <e> [f]") == r"a\|b \*c\* \_d\_ \<e> \[f]"
+    assert markdown_escaped("`&lt;~") == r"\`\&lt;\~"
 
 
 # --- LaTeX ---
@@ -132,6 +135,8 @@ def test_latex_by_line() -> None:
     ) in lines
     assert r"LODE (T) & -- & -- \\" in lines
     assert r"BISON & \textbf{53.0}$_{\pm2.2}$ & \textbf{53.0}$_{\pm2.2}$ \\" in lines
+    (caption,) = [line for line in lines if line.startswith(r"\caption")]
+    assert r"green up to 1 point, orange up to 3, red beyond." in caption
     paper = r"{\scriptsize\textcolor{gray}{52.5$_{\pm0.7}$} \textcolor{green!50!black}{$+$0.5}}"
     assert rf"\quad{{\scriptsize paper}} & {paper} &  \\" in lines
 
@@ -149,6 +154,11 @@ def test_latex_is_balanced_and_every_row_fills_the_table(item: str) -> None:
             if line.endswith(r"\\"):
                 spans = sum(int(width) - 1 for width in re.findall(r"\\multicolumn\{(\d+)\}", line))
                 assert line.count("&") + spans == len(table.columns)
+
+
+def test_latex_labels_hold_whatever_a_folder_is_called() -> None:
+    odd = replace(small(), name="my %runs_{1}#")
+    assert r"\label{tab:my-runs-1-}" in latex(odd).splitlines()
 
 
 def test_latex_signs_are_escaped() -> None:
@@ -169,7 +179,7 @@ def test_csv_holds_every_cell_in_full() -> None:
     assert float(er["mean"]) == 43
     assert float(er["std"]) == pytest.approx(2.160246899)
     assert float(er["difference"]) == pytest.approx(4.9)
-    assert (er["rank"], float(er["p"])) == ("2", pytest.approx(2 * 2 / 2**7))
+    assert (er["rank"], float(er["p"])) == ("2", pytest.approx(2 / 2**7))
     missing = rows[4]
     assert (missing["line"], missing["mean"], missing["n"]) == ("LODE", "", "0")
     assert missing["paper"] == "51.1"

@@ -213,6 +213,13 @@ def test_the_grid_has_its_preset_beside_the_paper() -> None:
     assert sum(cell.rank == 1 for line in small.lines for cell in line.cells[:7]) == 1
 
 
+def test_a_grid_on_a_folder_of_images_has_a_name_for_its_files() -> None:
+    data, options = "folder:/my/pets & co", {"tasks": 5}
+    found = [{**r, "data": data, "data_options": options} for r in made_up("sensitivity", 1)[:9]]
+    (table, *_) = tables("sensitivity", prepared(found))
+    assert table.name == "sensitivity-folder-my-pets-co-tasks-5-200"
+
+
 def test_time_is_told_in_seconds_and_in_times_of_er() -> None:
     found = prepared(made_up("time", 3))
     (table,) = tables("time", found)
@@ -240,7 +247,11 @@ def test_efficiency_compares_what_can_be_compared() -> None:
     assert cell.paper is not None
     assert cell.paper.mean == pytest.approx(1096343 / 1094750)
     peak = at(table, "ER", "Split CIFAR-10, M = 1k", "peak memory")
-    assert peak.paper == Published(1787, None)
+    assert peak.ours is not None
+    assert peak.paper is None  # of the whole process
+    share = at(table, "BISON", "Split CIFAR-10, M = 1k", "peak memory / ER's")
+    assert share.paper is not None
+    assert share.paper.mean == pytest.approx(1805 / 1787)
 
 
 def test_column_precision_of_the_newest_classes() -> None:
@@ -286,7 +297,20 @@ def test_an_item_moved_to_digits_still_has_its_tables() -> None:
     assert [column.label for column in table.columns] == ["class 8 ↑", "class 6 ↑"]
 
 
+@pytest.mark.parametrize("item", ITEMS)
+def test_any_runs_in_any_item_have_tables(item: str) -> None:
+    for found in (made_up("anything", 1), made_up("anything", 1)[:1], made_up("time", 1)):
+        assert all(table.lines for table in tables(item, prepared(found)))
+
+
+def test_settings_that_this_version_does_not_know_are_another_line() -> None:
+    found = [{**r, "settings": {**r["settings"], "new": 2}} for r in records("generic", 1)]
+    (table,) = tables("anything", prepared([*records("generic", 1), *found]))
+    assert {"BISON", "BISON (new=2)"} < set(texts(table))
+
+
 def test_a_method_that_this_version_does_not_know() -> None:
-    found = [{**r, "method": "mine", "settings": {"x": 1}} for r in records("generic", 1)[1:2]]
+    (one,) = records("generic", 1)[1:2]
+    found = [{**one, "method": "mine", "settings": {"x": x}} for x in (1, 2)]
     (table,) = tables("anything", prepared(found))
-    assert texts(table) == ["MINE"]
+    assert texts(table) == ["MINE (x=1)", "MINE (x=2)"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.report.paper import Published, lines, numbers, published
+from bison_ocl.report.paper import Published, lines, numbers, printed, published
 
 
 def test_the_main_tables_are_whole() -> None:
@@ -41,6 +41,31 @@ def test_what_the_paper_does_not_print() -> None:
     assert published("table1", "AA", "bison", "split-cifar10", 300) is None
     assert published("table1", "AF", "bison", "split-cifar10", 200) is None
     assert published("mine", "AA", "bison", "split-digits", 100) is None
+
+
+PLACE = ("split-cifar10", "{}", "class-incremental", 200)
+
+
+def test_an_item_without_a_table_of_its_own_has_the_main_ones() -> None:
+    mini = ("split-miniimagenet", "{}", "class-incremental", 1000)
+    assert printed("sensitivity", "AA", "bison", PLACE) == Published(52.5, 0.7)
+    assert printed("mine", "AA", "bison", PLACE) == Published(52.5, 0.7)
+    assert printed("ablation", "AA", "w/o PAF", mini) == Published(23.4, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        (None, PLACE),
+        ("bison", ("split-cifar10", '{"tasks": 2}', "class-incremental", 200)),
+        ("bison", ("split-cifar10", "{}", "iid", 200)),
+        ("bison", ("split-digits", "{}", "class-incremental", 200)),
+    ],
+)
+def test_only_the_same_data_and_stream_compare(
+    line: str | None, place: tuple[str, str, str, int]
+) -> None:
+    assert printed("table1", "AA", line, place) is None
 
 
 def test_fine_tuning_forgets_what_it_learned() -> None:

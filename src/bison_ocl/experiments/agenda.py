@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from bison_ocl.experiments.costs import cost
-from bison_ocl.experiments.lasting import lasting
+from bison_ocl.experiments.costs import cost, lasting
 from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.plan import Plan, plan
+from bison_ocl.experiments.plan import ALL, Plan, plan
 from bison_ocl.stream.streams import DEFAULT
 
 
@@ -24,35 +22,41 @@ def show(table: Table) -> None:
     console.print(table)
 
 
-def seconds_of(found: Plan, step: float) -> float:
-    """What one process needs for a plan, with `step` seconds for a step of ER."""
-    runs = (cost(c.method, c.data, c.memory, dict(c.settings)) for c in found.cells)
-    warm = 1 if found.item.alone else 0  # a run for nothing before each cell
-    return sum(runs) * (len(found.seeds) + warm) * step
-
-
 def listing(step: float, processes: int) -> Table:
-    """Every item: what it is, where the paper shows it, its runs and their cost.
+    """Every item: what it is, where the paper shows it, its runs and their cost; last, all of them.
 
-    `new`: runs that no item above has, for what several items share is run once.
+    step: seconds for one of ER. `new`: runs that no item above has, for what several items share is
+    run once.
     """
-    from bison_ocl.experiments.units import identities
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("item", "what", "in the paper"):
         table.add_column(name)
     for name in ("runs", "new", "estimate"):
         table.add_column(name, justify="right", no_wrap=True)
     known: set[str] = set()
+    count, total = 0, 0.0
     for name, item in ITEMS.items():
-        found = plan(name)
-        runs = identities(found)
-        new = runs if item.alone else runs - known
-        known |= new
-        seconds = seconds_of(found, step) / (1 if item.alone else processes)
-        row = (item.title, item.shown, found.runs, len(new), lasting(seconds))
-        table.add_row(name, *map(str, row))
+        seconds = {run: step * cost for run, cost in cost_by_run(plan(name)).items()}
+        new = set(seconds) if item.alone else seconds.keys() - known
+        known |= set() if item.alone else new
+        at_once = 1 if item.alone else processes
+        count, total = count + len(new), total + sum(seconds[run] for run in new) / at_once
+        whole = lasting(sum(seconds.values()) / at_once)
+        table.add_row(name, item.title, item.shown, str(len(seconds)), str(len(new)), whole)
+    table.add_row(ALL, "The whole paper", "", str(count), str(count), lasting(total))
     return table
+
+
+def cost_by_run(found: Plan) -> dict[str, float]:
+    """What each run of a plan costs, by its name, in steps of ER."""
+    from bison_ocl.experiments.units import jobs, specs
+
+    warm = 1 + 1 / len(found.seeds) if found.item.alone else 1  # a run for nothing before each cell
+    return {
+        spec.name: warm * cost(job.method, job.data, job.memory, job.settings)
+        for job in jobs(found, Path())
+        for spec in specs(job)
+    }
 
 
 def contents(found: Plan, left: Sequence[int]) -> Table:
@@ -70,10 +74,10 @@ def contents(found: Plan, left: Sequence[int]) -> Table:
     return table
 
 
-def left_of(found: Plan, out: Path, say: Callable[[str], None], **options: Any) -> list[int]:
+def left_of(found: Plan, out: Path, say: Callable[[str], None], precision: str) -> list[int]:
     """How many runs of each cell nobody has yet; nothing heavy is imported if there are none."""
     if not any(out.glob("*/results.jsonl")):
         return [len(found.seeds)] * len(found.cells)
     from bison_ocl.experiments.reproduce import standing
 
-    return [len(left) for _, left in standing(found, out, say, **options).left]
+    return [len(left) for _, left in standing(found, out, say, precision=precision).left]

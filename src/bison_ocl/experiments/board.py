@@ -11,8 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from bison_ocl.experiments.costs import cost
-from bison_ocl.experiments.lasting import lasting
+from bison_ocl.experiments.costs import cost, lasting
 from bison_ocl.experiments.progress import console
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Outcome
@@ -55,11 +54,9 @@ class Board:
         self.say(job, outcome, seconds)
 
     def say(self, job: Job, outcome: Outcome, seconds: float) -> None:
-        """A line for each unit; in a terminal for those that failed, the table shows the rest."""
+        """A line for each unit; in a terminal it passes above the table."""
         if outcome.error is not None:
             text = f"failed: {title(job)}: {outcome.error}"
-        elif console.is_terminal:
-            return
         else:
             found = [record["metrics"]["AA"] for record in outcome.records]
             text = f"{title(job)}  AA {100 * sum(found) / len(found):.1f} %  {lasting(seconds)}"
@@ -72,8 +69,8 @@ class Board:
         return counts + failed + ("" if left is None else f", about {lasting(left)} left")
 
     def seconds_left(self) -> float | None:
-        """By the cost of what is left and the pace so far; None before anything is done."""
-        if not self.done_cost:
+        """By the cost of what is left and the pace so far; None where there is no telling."""
+        if not self.done_cost or self.finished + self.failed == self.total:
             return None
         now, pace = time.monotonic(), self.spent / self.done_cost
         under_way = sum(min(now - at, pace * weight(job)) for job, at in self.running.values())
@@ -87,7 +84,7 @@ class Board:
         now = time.monotonic()
         for job, start in list(self.running.values()):
             table.add_row(Text(title(job)), lasting(now - start))
-        return Group(table, Text(self.summary()))
+        return Group(Text(self.summary()), table)  # a terminal may be too low for all that runs
 
 
 def name_of(job: Job) -> str:

@@ -1,13 +1,15 @@
-"""What a run costs, in steps of ER on images of 32x32: a rough guide for plans and time left.
+"""What runs cost: in steps of ER on images of 32x32, and what such a step takes on this machine.
 
-Costs of methods were measured on CPU (benchmarks/step.json); GDumb's is counted from its epochs.
-On a GPU the dear ones are relatively cheaper.
+A rough guide for plans and time left. Costs of methods were measured on CPU (benchmarks/step.json);
+GDumb's is counted from its epochs. On a GPU the dear ones are relatively cheaper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 STEP = {
@@ -67,3 +69,59 @@ def cost(method: str, data: str, memory: int, settings: Mapping[str, Any]) -> fl
     if method == "gdumb":
         learned += size.tasks * EPOCHS * memory / (2 * BATCH)
     return image * (learned + TESTED * size.test * (size.tasks + 1) / 2)
+
+
+SHAPE, CLASSES, MEMORY = (3, 32, 32), 10, 20
+WARM, TIMED = 5, 5
+"""steps; the first fill the memory, and record the graphs of a GPU"""
+
+
+def seconds_of_a_step(name: str) -> float:
+    """One step of ER on a device, timed now; on CPU with one thread."""
+    import torch
+
+    from bison_ocl.experiments import device
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        step = step_of_er(name)
+        for _ in range(WARM):
+            step()
+        times = [device.now(name)]
+        for _ in range(TIMED):
+            step()
+            times.append(device.now(name))
+    finally:
+        torch.set_num_threads(threads)
+    return min(after - before for before, after in pairwise(times))
+
+
+def step_of_er(name: str) -> Callable[[], object]:
+    """A step on random images, as runs take it on that device."""
+    import torch
+
+    from bison_ocl.batch import Batch
+    from bison_ocl.engine import Engine
+    from bison_ocl.experiments import device
+    from bison_ocl.experiments.group import alive
+    from bison_ocl.learner import backbone_for
+    from bison_ocl.methods.settings import configured
+
+    method = configured("er", None, {})
+    backbone = backbone_for(method, SHAPE, fused=device.has_kernels(name))
+    me = method.init(0, backbone, CLASSES, MEMORY, SHAPE, device=name)
+    x = torch.randint(0, 256, (method.stream_batch, *SHAPE)).to(name, torch.uint8)
+    new = Batch(x, torch.arange(len(x), device=name) % CLASSES)
+    return partial(alive(Engine(method), me, name, compiled_in=None).step, new)
+
+
+UNITS = (("days", 86_400), ("h", 3_600), ("min", 60))
+
+
+def lasting(seconds: float) -> str:
+    """Seconds in words that fit their size: `45 s`, `12.0 min`, `3.5 h`, `2.1 days`."""
+    for unit, size in UNITS:
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"

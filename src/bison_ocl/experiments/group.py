@@ -38,6 +38,7 @@ class Group:
             device.forget_peak()
         for run in runs:
             run.together = len(runs)
+            run.compiled = compiled_in is not None and device.is_cuda(self.device)
         self.stacked = len(runs) > 1
         self.engine = engine_on(self.device, self.first.method, self.stacked)
         me = tree.stack([run.me for run in runs]) if self.stacked else self.first.me

@@ -7,15 +7,18 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bison_ocl.data import load
+from bison_ocl.errors import UserError
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Outcome, Started, attempt
+from bison_ocl.stream.streams import canonical
 
 # A process begun by fork could not use a GPU, and would inherit the threads of its parent's torch.
 context = multiprocessing.get_context("spawn")
@@ -57,10 +60,15 @@ def carry_out(
 
 
 def open_datasets(jobs: Sequence[Job]) -> None:
-    """Find and cache all data before the first step: what is missing is said once."""
-    for name, folder in dict.fromkeys((job.data, job.data_dir) for job in jobs):
-        options = next(job.data_options for job in jobs if job.data == name)
-        load(name, folder, **options)
+    """Find and cache all data before the first step: what is missing is said once, all of it."""
+    missing: list[str] = []
+    for job in {(job.data, job.data_dir, job.stream): job for job in jobs}.values():
+        try:
+            canonical(job.stream, load(job.data, job.data_dir, **job.data_options))
+        except UserError as error:
+            missing.append(str(error))
+    if missing:
+        raise UserError("; ".join(dict.fromkeys(missing)))
 
 
 def cores() -> int:
@@ -74,12 +82,14 @@ class Worker:
     def __init__(self) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True)
-        self.process.start()
+        with ctrl_c_ignored():  # it reaches every process of a terminal; the parent ends this one
+            self.process.start()
         theirs.close()
 
     def begin(self, job: Job, warm_up: bool) -> Job:
         self.job = job
-        self.pipe.send((job, warm_up))
+        with suppress(OSError):  # it died: `outcome` will say so
+            self.pipe.send((job, warm_up))
         return job
 
     def outcome(self) -> Outcome:
@@ -89,7 +99,7 @@ class Worker:
             return found
         except (EOFError, OSError):
             self.process.join()
-            return Outcome(self.job, [], f"its process ended with status {self.process.exitcode}")
+            return Outcome(self.job, [], cause_of_death(self.process.exitcode or 0))
 
     def end(self) -> None:
         """At once: whatever it does is taken up again from its last checkpoint."""
@@ -98,9 +108,27 @@ class Worker:
         self.pipe.close()
 
 
+def cause_of_death(status: int) -> str:
+    """What ended a process, from its exit status."""
+    if status >= 0:
+        return f"its process ended with status {status}"
+    name = signal.Signals(-status).name
+    hint = ", as Linux does where memory runs out" if name == "SIGKILL" else ""
+    return f"its process was ended by {name}{hint}"
+
+
+@contextmanager
+def ctrl_c_ignored() -> Iterator[None]:
+    """Processes that begin meanwhile ignore it for good."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def serve(pipe: Connection) -> None:
     """The life of a worker: units in, outcomes out, until its parent ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends this one
     threading.Thread(target=end_with_parent, daemon=True).start()
     while True:
         job, warm_up = pipe.recv()

@@ -26,6 +26,9 @@ class Wanted:
 
 EVERYTHING = Wanted()
 
+ALL = "all"
+"""Stands for every item."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -41,6 +44,11 @@ class Plan:
         return len(self.cells) * len(self.seeds)
 
 
+def named(names: Sequence[str]) -> list[str]:
+    """The items asked for, each once; `all` is all of them."""
+    return list(ITEMS) if ALL in names else list(dict.fromkeys(names))
+
+
 def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
     """What is to be run for an item."""
     if name not in ITEMS:
@@ -49,7 +57,7 @@ def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
     cells = merged(placed(item.cells, wanted.data))
     references = merged(map(reference, cells)) if item.intransigence else ()
     check(f"method of {name}", wanted.methods, [one.method for one in (*references, *cells)])
-    check(f"memory size of {name}", wanted.memory, [cell.memory for cell in cells])
+    check_sizes(name, wanted.memory, [cell.memory for cell in cells])
     kept = [cell for cell in cells if fits(cell, wanted)]
     needed = set(references if REFERENCE in wanted.methods else map(reference, kept))
     chosen = merged(adjusted([*filter(needed.__contains__, references), *kept], wanted.settings))
@@ -58,12 +66,20 @@ def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
     return Plan(name, item, chosen, tuple(wanted.seeds) or tuple(range(item.seeds)))
 
 
-def check(kind: str, asked: Iterable[str | int], known: Iterable[str | int]) -> None:
+def check(kind: str, asked: Iterable[str], known: Iterable[str]) -> None:
     """Refuse what an item does not hold."""
-    found = dict.fromkeys(map(str, known))
-    for one in map(str, asked):
+    found = dict.fromkeys(known)
+    for one in asked:
         if one not in found:
             raise UserError(unknown(kind, one, found))
+
+
+def check_sizes(name: str, asked: Iterable[int], known: Iterable[int]) -> None:
+    found = dict.fromkeys(known)
+    for size in asked:
+        if size not in found:
+            choices = ", ".join(map(str, sorted(found)))
+            raise UserError(f"{name} has no memory size {size} there: choose from {choices}")
 
 
 def fits(cell: Cell, wanted: Wanted) -> bool:
@@ -108,12 +124,25 @@ def adjusted(cells: Sequence[Cell], settings: Settings) -> Sequence[Cell]:
         return cells
     reads = {cell.method: settings_of(cell.method) for cell in cells}
     check("setting", dict(settings), [name for names in reads.values() for name in names])
-    return [adapted(cell, settings, reads[cell.method]) for cell in cells]
+    found = [adapted(cell, settings, reads[cell.method]) for cell in cells]
+    for cell in found:
+        check_settings(cell)
+    return found
 
 
 def adapted(cell: Cell, settings: Settings, reads: Sequence[str]) -> Cell:
     said = {name: value for name, value in settings if name in reads}
     return replace(cell, settings=tuple((dict(cell.settings) | said).items()))
+
+
+def check_settings(cell: Cell) -> None:
+    """Refuse settings with which a method cannot be run."""
+    from bison_ocl.methods.settings import configured
+
+    try:
+        configured(cell.method, cell.data, dict(cell.settings))
+    except UserError as error:
+        raise UserError(f"{cell.method}: {error}") from error
 
 
 def settings_of(method: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def read(path: Path) -> list[Record]:
     lines = contents(path).split(b"\n")
     if lines.pop():
         raise UserError(f"{path} ends in a cut-off line: run with --resume to set it aside")
+    return parsed(lines, path)
+
+
+def whole(path: Path) -> list[Record]:
+    """The records of a file without a last line that is cut off, or is being written right now."""
+    return parsed(contents(path).split(b"\n")[:-1], path)
+
+
+def parsed(lines: Iterable[bytes], path: Path) -> list[Record]:
     return [parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
 
 
@@ -57,7 +67,10 @@ def parse(line: bytes, path: Path, number: int) -> Record:
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} line {number} is not a result: repair or remove it") from error
     if schema != SCHEMA:
-        raise UserError(f"{path} line {number} has schema {schema}, this version reads {SCHEMA}")
+        raise UserError(
+            f"{path} line {number} has schema {schema}, this version reads {SCHEMA}: "
+            "move the file away, or choose another folder"
+        )
     return record
 
 

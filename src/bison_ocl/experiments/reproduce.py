@@ -6,31 +6,27 @@ import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, Unpack
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import ledger, records
-from bison_ocl.experiments.ledger import Ledger
+from bison_ocl.experiments.environment import environment
+from bison_ocl.experiments.ledger import Ledger, looked_up
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.plan import Plan
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.runner import Job, check_writable
-from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.units import jobs, shared_name, specs, units
-from bison_ocl.experiments.work import Done, Outcome, Started
+from bison_ocl.experiments.runner import Job, Say, check_writable
+from bison_ocl.experiments.spec import Spec, identity
+from bison_ocl.experiments.units import Options, jobs, shared_name, specs, units
+from bison_ocl.experiments.work import Carry, Outcome
 
 RESULTS = "results.jsonl"
 
 ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
 """Items whose runs were measured with nothing beside them; theirs are not copied either."""
-
-Carry = Callable[[Sequence[Job], Started, Done], None]
-"""An engine with its options."""
-
-Say = Callable[[str], None]
 
 
 class Board(Protocol):
@@ -49,7 +45,7 @@ class Standing:
     """How far an item has come."""
 
     book: Ledger
-    finished: int
+    finished: list[Record]
     elsewhere: list[Record]
     """what other items have of it"""
     left: list[tuple[Job, list[Spec]]]
@@ -57,20 +53,33 @@ class Standing:
 
 
 def reproduce(
-    plan: Plan, out: Path, together: bool, carry_out: Carry, show: Show, say: Say, **options: Any
+    plan: Plan,
+    out: Path,
+    together: bool,
+    carry_out: Carry,
+    show: Show,
+    say: Say,
+    **options: Unpack[Options],
 ) -> list[Outcome]:
-    """The units that failed; everything else is in OUT/ITEM/results.jsonl afterwards."""
+    """The units that failed; everything else is in OUT/ITEM/results.jsonl afterwards.
+
+    together: the seeds of a cell are one unit, not one each.
+    """
     folder = out / plan.name
     check_writable(folder)
     with only_one(folder):
         if records.set_aside_torn_line(folder / RESULTS):
-            say(f"set aside a cut-off line in {folder / RESULTS}.torn; that run is run again")
+            say(f"set aside a cut-off line in {folder / RESULTS}.torn; that run counts as not done")
         now = standing(plan, out, say, **options)
+        if plan.item.alone:
+            device, compiling = options.get("device", "cpu"), options.get("compiling", False)
+            tell_other_machines(now.finished, say, device, compiling)
         for record in now.elsewhere:
             now.book.add(record)
         todo = [unit for job, left in now.left for unit in units(job, left, together)]
         runs = sum(len(unit.seeds) for unit in todo)
-        say(f"{now.finished} runs finished, {len(now.elsewhere)} copied, {runs} to run")
+        taken = f"{len(now.elsewhere)} copied from other items"
+        say(f"{plan.name}: {runs} runs to do, {len(now.finished)} finished, {taken}")
         failed: list[Outcome] = []
         if todo:
             with show(todo) as board:
@@ -79,44 +88,71 @@ def reproduce(
     return failed
 
 
-def standing(plan: Plan, out: Path, say: Say, **options: Any) -> Standing:
+def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Standing:
     """Which runs of a plan are finished here, which in other items, which are left."""
     folder = out / plan.name
     book = Ledger(folder / RESULTS)
     others = {} if plan.item.alone else ledger.beside(folder, ALONE, say)
-    finished, elsewhere, left, seen = 0, [], [], set()
+    now, seen = Standing(book, [], [], []), set()
     for job in jobs(plan, folder / "work", **options):
         rest: list[Spec] = []
         for spec in specs(job):
-            if (run := ledger.identity(vars(spec))) in seen:  # the same settings in other words
+            if (run := identity(vars(spec))) in seen:  # the same settings in other words
                 continue
             seen.add(run)
-            if book.get(spec, job.also) is not None:
-                finished += 1
-            elif (record := ledger.get(others, spec, job.also)) is not None:
-                elsewhere.append(record)
+            if (record := looked_up(book.found, spec, job.also)) is not None:
+                now.finished.append(record)
+            elif (record := looked_up(others, spec, job.also)) is not None:
+                now.elsewhere.append(record)
             else:
                 rest.append(spec)
-        left.append((job, rest))
-    return Standing(book, finished, elsewhere, left)
+        now.left.append((job, rest))
+    return now
+
+
+def tell_other_machines(measured: Sequence[Record], say: Say, device: str, compiling: bool) -> None:
+    """Say where a table of times would mix machines, or compiled steps with others."""
+    here = machine(environment(device)["device"], compiling and device == "cuda")
+    there = [(one["environment"]["device"], one["timing"].get("compiled")) for one in measured]
+    if others := {machine(*one) for one in there} - {here}:
+        found = "; ".join(sorted(others))
+        say(f"finished runs were measured on {found}; this is {here}: choose another --out")
+
+
+def machine(device: str, compiled: bool | None) -> str:
+    return f"{device}, compiled" if compiled else device
 
 
 def receive(book: Ledger, failed: list[Outcome], board: Board, outcome: Outcome) -> None:
     """Write the records of a unit, then clear its folder: a kill in between loses nothing."""
+    for record in outcome.records:
+        book.add(record)
     if outcome.error is None:
-        for record in outcome.records:
-            book.add(record)
         shutil.rmtree(outcome.job.out, ignore_errors=True)
     else:
+        outcome = with_trace_kept(outcome)
         failed.append(outcome)
     board.done(outcome)
+
+
+def with_trace_kept(outcome: Outcome) -> Outcome:
+    """An outcome whose error says where to find more about it."""
+    if outcome.trace is None:
+        return outcome
+    path = outcome.job.out / "error.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(outcome.trace)
+    except OSError:  # the one line must do
+        return outcome
+    return replace(outcome, error=f"{outcome.error} ({path})")
 
 
 def clear(asked: Sequence[Job], book: Ledger) -> None:
     """Remove the folders of finished runs that a kill, or another device, left behind."""
     for job in asked:
         runs = specs(job)
-        done = [spec for spec in runs if book.get(spec, job.also) is not None]
+        done = [spec for spec in runs if looked_up(book.found, spec, job.also) is not None]
         names = [spec.name for spec in done]
         names += [shared_name(runs[0])] if len(done) == len(runs) else []
         for name in names if job.out.exists() else []:

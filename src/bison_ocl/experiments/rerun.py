@@ -10,7 +10,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments import records
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job, Say, Watch, run
-from bison_ocl.experiments.spec import PLAIN
+from bison_ocl.experiments.spec import PLAIN, identity
 
 
 def chosen(place: str) -> Record:
@@ -44,6 +44,7 @@ def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job
         precision=record.get("precision", PLAIN),
         resume=True,
         seeds_at_once=1,
+        compiling=record["timing"].get("compiled", False),
     )
 
 
@@ -51,9 +52,12 @@ def rerun(
     record: Record, out: Path, device: str, data_dir: Path | None, watch: Watch, say: Say
 ) -> Record:
     """The new record; on CPU with as many threads as the old one."""
+    job = job_of(record, out, device, data_dir)
+    if any(identity(one) == identity(record) for one in records.whole(job.results)):
+        raise UserError(f"{job.results} has this run already: choose another --out")
     if device == "cpu":
         torch.set_num_threads(record["environment"]["threads"])
-    (again,) = run(job_of(record, out, device, data_dir), watch, say)
+    (again,) = run(job, watch, say)
     return again
 
 

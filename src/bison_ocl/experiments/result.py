@@ -37,7 +37,7 @@ def record_of(run: Run) -> Record:
         "log": progress.log,
         "losses": Intervals(run.steps).curve(progress.losses),
         **({"anytime": progress.anytime} if run.stream.overlapping else {}),
-        "timing": timing_of(progress, run.together or 1),
+        "timing": timing_of(progress, run.together or 1, run.compiled),
         "data_sha256": run.stream.dataset.test_sha256 or None,
         "environment": environment(run.device),
         "commit": commit(),
@@ -68,7 +68,7 @@ def metrics_of(matrix: list[list[float]]) -> dict[str, Any]:
     }
 
 
-def timing_of(progress: Progress, together: int) -> dict[str, Any]:
+def timing_of(progress: Progress, together: int, compiled: bool) -> dict[str, Any]:
     """What a run took; among others trained with it, its share."""
     timing = {
         "train_s": progress.train_seconds,
@@ -76,6 +76,7 @@ def timing_of(progress: Progress, together: int) -> dict[str, Any]:
         "total_s": progress.train_seconds + progress.test_seconds,
         "ms_per_step": 1e3 * progress.train_seconds / progress.step,
         "seeds_at_once": together,
+        "compiled": compiled,
     }
     peak = progress.peak_megabytes
     return timing if peak is None else timing | {"peak_MB": peak}

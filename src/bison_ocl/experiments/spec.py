@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from bison_ocl.errors import UserError
@@ -44,10 +45,18 @@ class Spec:
         data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
         return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"
 
-    def is_of(self, record: dict[str, Any]) -> bool:
-        """Whether a record is this run's; one from before there was a choice has PLAIN numbers."""
-        told = {"precision": PLAIN} | record
-        return all(told.get(key) == value for key, value in asdict(self).items())
+    def is_of(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record is this run's."""
+        return identity(record) == identity(vars(self))
+
+
+FIELDS = tuple(field.name for field in fields(Spec))
+
+
+def identity(run: Mapping[str, Any]) -> str:
+    """What tells a run from others, as one text; equal for a spec and its records."""
+    told = {"precision": PLAIN, **run}  # records from before there was a choice
+    return json.dumps([told.get(name) for name in FIELDS], sort_keys=True)
 
 
 MOST_SEEDS = 100_000

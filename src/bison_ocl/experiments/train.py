@@ -61,6 +61,8 @@ class Run:
         self.progress = Progress(also={rule: [] for rule in also})
         self.together: int | None = None
         """runs trained with it, itself included: the last bits of a result depend on it"""
+        self.compiled = False
+        """whether its steps were compiled: they depend on that too, and so do its times"""
 
     def _born(self) -> State:
         data = self.stream.dataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from bison_ocl.experiments.paper import Cell
 from bison_ocl.experiments.plan import Plan
@@ -14,14 +14,25 @@ from bison_ocl.experiments.spec import Spec
 from bison_ocl.methods.settings import configured
 
 
-def jobs(plan: Plan, work: Path, **options: Any) -> list[Job]:
+class Options(TypedDict, total=False):
+    """How all jobs of a plan are run."""
+
+    device: str
+    precision: str
+    compiling: bool
+    data_dir: Path | None
+    checkpoint_every: float
+    seeds_at_once: int
+
+
+def jobs(plan: Plan, work: Path, **options: Unpack[Options]) -> list[Job]:
     """One job a cell, over all seeds."""
     if plan.item.alone:
         options["seeds_at_once"] = 1
     return [job_of(cell, plan.seeds, work, **options) for cell in plan.cells]
 
 
-def job_of(cell: Cell, seeds: Sequence[int], out: Path, **options: Any) -> Job:
+def job_of(cell: Cell, seeds: Sequence[int], out: Path, **options: Unpack[Options]) -> Job:
     return Job(
         cell.method,
         cell.data,
@@ -38,11 +49,6 @@ def job_of(cell: Cell, seeds: Sequence[int], out: Path, **options: Any) -> Job:
 def specs(job: Job) -> list[Spec]:
     """The identities of a planned job's runs; the paper names streams in canonical form."""
     return specs_of(job, configured(job.method, job.data, job.settings), job.stream)
-
-
-def identities(plan: Plan) -> set[str]:
-    """Names of all runs of a plan."""
-    return {spec.name for job in jobs(plan, Path()) for spec in specs(job)}
 
 
 def units(job: Job, left: Sequence[Spec], together: bool) -> list[Job]:

@@ -5,40 +5,37 @@ A unit is a Job with a folder of its own, so that it can be tried again, here or
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import torch
 
 from bison_ocl.errors import UserError
+from bison_ocl.experiments import records
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job, run
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a unit: the records of all its seeds, or why there are none."""
+    """What became of a unit: the records of its finished seeds, and why some are missing."""
 
     job: Job
     records: list[Record]
     error: str | None = None
+    """in one line"""
+    trace: str | None = None
+    """where in the source it happened, unless it was bad input"""
 
 
 Started = Callable[[Job], None]
 Done = Callable[[Outcome], None]
 
-
-class Engine(Protocol):
-    """Carries out units in any order; each is started, maybe more than once, and done once.
-
-    `started` and `done` are called in the process and thread that called the engine.
-    """
-
-    def __call__(
-        self, jobs: Sequence[Job], started: Started, done: Done, **options: Any
-    ) -> None: ...
+Carry = Callable[[Sequence[Job], Started, Done], None]
+"""An engine with its options. It carries out units in any order; each is started, maybe more than
+once, and done once. Both are called in the process and thread that called the engine."""
 
 
 class Unwatched:
@@ -62,6 +59,15 @@ def attempt(job: Job) -> Outcome:
     try:
         return Outcome(job, run(job, lambda _: nullcontext(Unwatched()), lambda _: None))
     except UserError as error:
-        return Outcome(job, [], str(error))
+        return Outcome(job, finished(job), str(error))
     except Exception as error:
-        return Outcome(job, [], f"{type(error).__name__}: {error}")
+        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return Outcome(job, finished(job), text, traceback.format_exc())
+
+
+def finished(job: Job) -> list[Record]:
+    """What a unit that failed had done before."""
+    try:
+        return [record for record in records.whole(job.results) if record["seed"] in job.seeds]
+    except UserError:  # the file is what failed
+        return []

@@ -1,48 +1,26 @@
-"""A table from records: who stands in which line, what the paper planned and what it printed."""
+"""A table from records: who stands in which line, and what of an item was planned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from bison_ocl.experiments.intransigence import REFERENCE, same_stream
+from bison_ocl.experiments.intransigence import same_stream
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.records import Record
 from bison_ocl.methods.settings import configured, settings_of
-from bison_ocl.report import names
 from bison_ocl.report.cells import Cell, Column, Label, Line, Table
-from bison_ocl.report.paper import Published, published
+from bison_ocl.report.labels import LabelOf
+from bison_ocl.report.paper import Published, printed
 from bison_ocl.report.places import Place, place_of
 
-MAIN = "bison"
-"""the method that others are tested against"""
-
-LabelOf = Callable[[Record], Label]
 SettingOf = Callable[[Record], Hashable]
 Printed = Callable[[Label, Column], Published | None]
 
 
-def labelled(
-    record: Record, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
-) -> Label:
-    """A line of its own for each method, and for each way in which its settings were changed."""
-    changed = names.variant(record, usual, shown)
-    label = method_label(record["method"])
-    if not changed:
-        return label
-    return replace(label, text=f"{label.text} ({changed})", printed=None, main=False)
-
-
-def method_label(method: str) -> Label:
-    """The line of a method by its preset."""
-    return Label(
-        names.method_name(method),
-        names.category(method),
-        printed=method,
-        main=method == MAIN,
-        reference=method == REFERENCE,
-    )
+def printed_in(item: str, label: Label, column: Column) -> Published | None:
+    """The paper's number of a cell."""
+    return printed(item, column.measure.name, label.printed, column.place)
 
 
 def build(
@@ -84,7 +62,7 @@ def cell(records: Sequence[Record], column: Column, paper: Published | None) -> 
     )
 
 
-# --- what the paper planned and printed ---
+# --- what was planned ---
 
 
 def planned(item: str, records: Sequence[Record]) -> list[Record]:
@@ -105,18 +83,8 @@ def planned(item: str, records: Sequence[Record]) -> list[Record]:
                 "settings": settings_of(method),
             }
             rules = [f"{asked.method} + {rule}" for rule in asked.also] if rescored else []
-            ways = [asked.method, *rules]
-            found += [{**bare, "method": way} for way in ways]
+            found += [{**bare, "method": way} for way in (asked.method, *rules)]
     return found
-
-
-def printed_in(item: str, label: Label, column: Column) -> Published | None:
-    """The paper's number of a line at a place, if it is about the same stream."""
-    data, options, stream, memory = column.place
-    asked = {(cell.data, cell.stream) for cell in ITEMS[item].cells}
-    if label.printed is None or options != "{}" or (data, stream) not in asked:
-        return None
-    return published(item, column.measure.name, label.printed, data, memory)
 
 
 def planned_seeds(item: str) -> int | None:

@@ -1,4 +1,4 @@
-"""A folder of results as one study: every record, checked, with AI filled in."""
+"""Results on the disk as one study: every record, checked, with AI filled in."""
 
 from __future__ import annotations
 
@@ -6,26 +6,38 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.metrics import average_accuracy
 from bison_ocl.experiments.intransigence import with_intransigence
-from bison_ocl.experiments.ledger import FIELDS, by_identity
+from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.records import Record, contents, parse
+from bison_ocl.experiments.spec import identity
 
 RESULTS = "results.jsonl"
-IDENTITY = FIELDS
-NEEDED = {
-    *("method", "data", "memory", "seed", "settings", "stream", "data_options"),
-    *("also", "class_order", "accuracy", "metrics"),
+NEEDED: dict[str, type] = {
+    "method": str,
+    "data": str,
+    "memory": int,
+    "seed": int,
+    "settings": dict,
+    "stream": str,
+    "data_options": dict,
+    "also": dict,
+    "class_order": list,
+    "accuracy": list,
+    "metrics": dict,
 }
 """What a record must hold to be reported."""
+MEASURED = ("AA", "AF", "AF_table")
+"""metrics that every record has"""
 
 
 @dataclass(frozen=True)
 class Study:
-    """The records of a folder by item, in order of appearance, and what a reader should know.
+    """The records by item, in order of appearance, and what a reader should know.
 
     A record has its `AI` and `reference` filled in (None where FINE-TUNE did not run). A network
     that was scored by another rule too has one more record, of method `er + ncm` and `rule` "ncm";
@@ -36,15 +48,15 @@ class Study:
     warnings: list[str]
 
 
-def load(folder: Path) -> Study:
-    """The records of a folder and of the folders in it; the item is the folder's name."""
+def load(path: Path) -> Study:
+    """The records of a file, or of a folder and the folders in it."""
     warnings: list[str] = []
     found: dict[str, list[Record]] = {item: [] for item in ITEMS}
-    for path in results_in(folder):
-        found.setdefault(path.resolve().parent.name, []).extend(read(path, warnings))
+    for file in results_in(path):
+        found.setdefault(item_of(file), []).extend(read(file, warnings))
     kept = {item: once(item, records, warnings) for item, records in found.items() if records}
     if not kept:
-        raise UserError(f"{folder} holds no finished run: {RESULTS} is empty")
+        raise UserError(f"{path} holds no finished run: there is no line in it")
     everything = [record for records in kept.values() for record in records]
     items = {item: prepared(records, beside=everything) for item, records in kept.items()}
     for item, records in items.items():
@@ -53,27 +65,41 @@ def load(folder: Path) -> Study:
     return Study(items, warnings + commits(everything))
 
 
-def results_in(folder: Path) -> list[Path]:
-    """The results files of a folder: its own and those of the folders in it."""
+# --- files ---
+
+
+def results_in(path: Path) -> list[Path]:
+    """The file itself, or the results of a folder and of the folders in it."""
     try:
-        if not folder.is_dir():
-            raise UserError(f"{folder} is not a folder of results")
-        found = [folder / RESULTS, *sorted(folder.glob(f"*/{RESULTS}"))]
-        found = [path for path in found if path.exists()]
+        if path.is_file():
+            return [path]
+        if not path.is_dir():
+            raise UserError(f"{path} is not there: name a folder of results, or a file of records")
+        folders = [path, *sorted(one for one in path.iterdir() if one.is_dir())]
+        found = [file for folder in folders for file in results_of(folder)]
     except OSError as error:
-        raise UserError(f"cannot read {folder}: {error.strerror or error}") from error
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     if not found:
-        raise UserError(
-            f"{folder} holds no {RESULTS}, nor does a folder in it: run something first"
-        )
+        raise UserError(f"{path} holds no {RESULTS}, nor does a folder in it: run something first")
     return found
+
+
+def results_of(folder: Path) -> list[Path]:
+    """results.jsonl, where commands put records; without it, all files of records there are."""
+    usual = folder / RESULTS
+    return [usual] if usual.exists() else sorted(folder.glob("*.jsonl"))
+
+
+def item_of(file: Path) -> str:
+    """The folder's name; of a file with a name of its own, that."""
+    return file.resolve().parent.name if file.name == RESULTS else file.stem
 
 
 def read(path: Path, warnings: list[str]) -> list[Record]:
     """The records of a file. A cut-off last line is left out and said: a run may be writing it."""
     *lines, torn = contents(path).split(b"\n")
     if torn:
-        warnings.append(f"{path.parent.name}: {path.name} ends in a cut-off line, left out here")
+        warnings.append(f"{item_of(path)}: {path.name} ends in a cut-off line, left out here")
     return [
         checked(parse(line, path, number), path, number)
         for number, line in enumerate(lines, 1)
@@ -83,13 +109,25 @@ def read(path: Path, warnings: list[str]) -> list[Record]:
 
 def checked(record: Record, path: Path, number: int) -> Record:
     """A record that holds what a report needs."""
-    if missing := sorted(NEEDED - record.keys()):
-        raise UserError(f"{path} line {number} lacks {', '.join(missing)}: repair or remove it")
+    where = f"{path} line {number}"
+    if missing := sorted(NEEDED.keys() - record.keys()):
+        raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove it")
+    wrong = [name for name, kind in NEEDED.items() if not isinstance(record[name], kind)]
+    wrong += [name for name in MEASURED if not is_number(record["metrics"].get(name))]
+    if wrong:
+        raise UserError(f"{where} is not a result: {', '.join(wrong)}: repair or remove it")
     try:
         average_accuracy(record["accuracy"])
     except (ValueError, TypeError) as error:
-        raise UserError(f"{path} line {number} is not a result: {error}") from error
+        raise UserError(f"{where} is not a result: {error}: repair or remove it") from error
     return record
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+# --- records ---
 
 
 def once(item: str, records: Sequence[Record], warnings: list[str]) -> list[Record]:
@@ -112,6 +150,19 @@ def by_rule(records: Sequence[Record]) -> Iterator[Record]:
         for rule, found in record["also"].items():
             other = {"method": f"{record['method']} + {rule}", "rule": rule, "also": {}}
             yield {**record, "confusion": None, **found, **other}
+
+
+def own(records: Sequence[Record]) -> list[Record]:
+    """Methods by their own inference: networks scored by another rule too are no more runs."""
+    return [record for record in records if record["rule"] is None]
+
+
+def experiment(record: Record) -> str:
+    """What the runs of an experiment share: all that tells runs apart but the seed."""
+    return identity({**record, "seed": None})
+
+
+# --- what a reader should know ---
 
 
 def missing_references(item: str, records: Sequence[Record]) -> list[str]:

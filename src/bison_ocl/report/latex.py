@@ -5,10 +5,11 @@ Below ours stands the paper's number in small grey print, with the difference in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from bison_ocl.report import cells
+from bison_ocl.report import wording
 from bison_ocl.report.cells import Cell, Column, Line, Table
 
 Shown = Callable[[Cell, Column, Table], str]
@@ -29,6 +30,8 @@ SIGNS = {
     "<": "$<$",
     ">": "$>$",
     "–": "--",
+    "“": "``",
+    "”": "''",
     "−": "$-$",
     "±": r"$\pm$",
     "×": r"$\times$",
@@ -48,8 +51,8 @@ def latex(table: Table) -> str:
         "% needs \\usepackage{booktabs} and \\usepackage{xcolor}",
         r"\begin{table*}",
         r"\centering",
-        rf"\caption{{{escaped(table.title)}. {escaped(' '.join(map(sentence, notes(table))))}}}",
-        rf"\label{{tab:{table.name}}}",
+        rf"\caption{{{caption(table)}}}",
+        rf"\label{{tab:{re.sub(r'[^A-Za-z0-9.]+', '-', table.name)}}}",
         rf"\begin{{tabular}}{{l{'c' * len(table.columns)}}}",
         r"\toprule",
         *head(table),
@@ -62,12 +65,11 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def notes(table: Table) -> list[str]:
-    return [*cells.legend(table), *["bold: best, underlined: runner-up"] * table.ranked]
-
-
-def sentence(text: str) -> str:
-    return f"{text}."
+def caption(table: Table) -> str:
+    """The title, and what marks and numbers mean, as sentences."""
+    ranks, sizes = "bold: best, underlined: runner-up", ("green", "orange", "red")
+    said = [table.title, *wording.legend(table, ranks, sizes)]
+    return escaped(" ".join(f"{text[:1].upper()}{text[1:]}." for text in said))
 
 
 def head(table: Table) -> Iterator[str]:
@@ -80,7 +82,7 @@ def head(table: Table) -> Iterator[str]:
         first = last + 1
     yield row(["", *groups])
     yield " ".join(rules)
-    yield row([escaped(table.heading), *(escaped(cells.headed(one)) for one in table.columns)])
+    yield row([escaped(table.heading), *(escaped(wording.headed(one)) for one in table.columns)])
 
 
 def body(table: Table) -> Iterator[str]:
@@ -110,9 +112,9 @@ def own(cell: Cell, column: Column, table: Table) -> str:
     """`\\textbf{26.3}$_{\\pm1.0}$`, with the number of runs where some are missing."""
     if cell.ours is None:
         return "--"
-    mean, _, std = cells.ours(cell, column, "\0").partition("\0")
+    mean, _, std = wording.ours(cell, column, "\0").partition("\0")
     star = "^{*}" * cell.differs
-    short = cells.count(cell, table) if table.planned and cell.ours.n != table.planned else ""
+    short = wording.count(cell, table) if table.planned and cell.ours.n != table.planned else ""
     few = rf" {{\tiny {short}}}" if short else ""
     return AROUND[cell.rank].format(number(mean)) + deviation(std, star) + few
 
@@ -121,9 +123,9 @@ def printed(cell: Cell, column: Column, table: Table) -> str:
     """The paper's number and the difference."""
     if cell.paper is None:
         return ""
-    mean, _, std = cells.paper(cell, column, "\0").partition("\0")
-    colour = COLOURS[cells.size(cell, column)]
-    away = cells.difference(cell, column)
+    mean, _, std = wording.paper(cell, column, "\0").partition("\0")
+    colour = COLOURS[cell.distance(column.measure.unit)]
+    away = wording.difference(cell, column)
     shown = rf" \textcolor{{{colour}}}{{{number(away)}}}" if away else ""
     return rf"{{\scriptsize\textcolor{{gray}}{{{number(mean)}{deviation(std)}}}{shown}}}"
 

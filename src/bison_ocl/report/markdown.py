@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bison_ocl.report import cells
+from bison_ocl.report import wording
 from bison_ocl.report.cells import Line, Table
 
 MARKS = {"close": " 🟢", "near": " 🟡", "far": " 🔴", None: ""}
@@ -15,21 +15,18 @@ AROUND = (("", ""), ("**", "**"), ("<u>", "</u>"))
 def markdown(table: Table) -> str:
     """The table, and below it what its marks mean."""
     blocks = [block(table, *group) for group in table.groups().items()]
-    sizes = f"Δ: ours less the paper's; 🟢 up to {cells.CLOSE:g}, 🟡 up to {cells.NEAR:g}, 🔴 more"
-    compared = any(table.compared(number) for number in range(len(table.columns)))
-    marks = ["**best**, <u>runner-up</u>"] * table.ranked
-    notes = [*map(escaped, cells.legend(table)), *marks, *[sizes] * compared]
-    return "\n".join([*blocks, *(f"- {note}" for note in notes)]) + "\n"
+    notes = wording.legend(table, "bold: best, underlined: runner-up", ("🟢", "🟡", "🔴"))
+    return "\n".join([*blocks, *(f"- {escaped(note)}" for note in notes)]) + "\n"
 
 
 def block(table: Table, group: str, numbers: Sequence[int]) -> str:
     """The columns of one group."""
-    kinds = [table.category] if any(line.label.category for line in table.lines) else []
+    kinds = [table.category] * table.kinds
     head = [table.heading, *kinds]
     rule = ["---"] * len(head)
     for number in numbers:
         names = ("paper", "Δ") if table.compared(number) else ()
-        head += [cells.headed(table.columns[number]), *names]
+        head += [wording.headed(table.columns[number]), *names]
         rule += ["---:"] * (1 + len(names))
     rows = [
         [
@@ -48,11 +45,12 @@ def columns(table: Table, line: Line, numbers: Sequence[int]) -> Iterator[str]:
     for number in numbers:
         cell, column = line.cells[number], table.columns[number]
         before, after = AROUND[cell.rank]
-        star = "\\*" * cell.differs
-        yield f"{before}{cells.ours(cell, column)}{after}{star} {cells.count(cell, table)}".strip()
+        ours = f"{before}{wording.ours(cell, column)}{after}" + "\\*" * cell.differs
+        yield f"{ours} {wording.count(cell, table)}".strip()
         if table.compared(number):
-            yield cells.paper(cell, column)
-            yield cells.difference(cell, column) + MARKS[cells.size(cell, column)]
+            yield wording.paper(cell, column)
+            mark = MARKS[cell.distance(column.measure.unit)]
+            yield wording.difference(cell, column) + mark
 
 
 def row(texts: Sequence[str] | Iterator[str]) -> str:
@@ -61,6 +59,6 @@ def row(texts: Sequence[str] | Iterator[str]) -> str:
 
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
-    for sign in "\\|*_<[":
+    for sign in "\\`|*_<[~&":
         text = text.replace(sign, f"\\{sign}")
     return text

@@ -56,8 +56,12 @@ def stream_name(record: Record) -> str:
     return ", ".join([data_name(record["data"]), *options, *unusual])
 
 
+CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
+"""the paper's"""
+
+
 def category(method: str) -> str:
-    """The paper's: T, training distinction; F, feature enhancement; none for others."""
+    """The signs of its categories, `T, F`; none where the paper gives none."""
     try:
         return method_class(method.partition(" + ")[0]).category
     except UserError:
@@ -75,11 +79,12 @@ def variant(
 
     usual: what the item itself sets; shown: settings that the table shows in another way.
     """
-    expected = preset(record["method"].partition(" + ")[0], record["data"]) | dict(usual or {})
+    own = preset(record["method"].partition(" + ")[0], record["data"])
+    expected = {**own, **(usual or {})}
     changed = {
         name: value
         for name, value in record["settings"].items()
-        if name not in shown and name in expected and expected[name] != value
+        if name not in shown and (name not in expected or expected[name] != value)
     }
     if (precision := record.get("precision", PLAIN)) != PLAIN:
         changed["precision"] = precision
@@ -94,9 +99,9 @@ def as_set(value: Any) -> str:
 
 
 @cache
-def preset(method: str, data: str) -> dict[str, Any]:
-    """The settings of a method on a dataset; none where this version does not know it."""
+def preset(method: str, data: str, changes: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
+    """The settings of a method on a dataset; none where this version does not know them."""
     try:
-        return settings_of(configured(method, data, {}))
+        return settings_of(configured(method, data, dict(changes)))
     except UserError:
         return {}

@@ -1,4 +1,4 @@
-"""The paper's numbers as printed, in percent: what ours stand beside."""
+"""The paper's numbers as printed, in percent: what ours stand beside, where they are comparable."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from importlib.resources import files
 from typing import Any
 
 from bison_ocl.experiments.intransigence import REFERENCE
+from bison_ocl.experiments.paper import ITEMS
+from bison_ocl.report.places import Place
+
+MAIN = "table1"
+"""where the paper prints what an item has no table of its own for"""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,24 @@ def published(item: str, metric: str, line: str, data: str, memory: int) -> Publ
     cells = numbers().get(f"{item} {metric}", {}).get(data, {})
     found = cells.get("0" if line == REFERENCE else str(memory), {}).get(line)
     return None if found is None else Published(*found)
+
+
+def printed(item: str, metric: str, line: str | None, place: Place) -> Published | None:
+    """What the paper prints for a line at a place, if it is about the same data and stream.
+
+    It is looked for in the item's own table, or where there is none in the main one.
+    """
+    data, options, stream, memory = place
+    table = source(item, metric)
+    streams = {(cell.data, cell.stream) for cell in ITEMS[table].cells}
+    if line is None or options != "{}" or (data, stream) not in streams:
+        return None
+    return published(table, metric, line, data, memory)
+
+
+def source(item: str, metric: str) -> str:
+    """The item in whose table the paper prints a metric."""
+    return item if f"{item} {metric}" in numbers() else MAIN
 
 
 def lines(item: str, metric: str, data: str) -> list[str]:

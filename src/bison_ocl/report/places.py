@@ -18,6 +18,11 @@ def place_of(record: Record) -> Place:
     return record["data"], options, record["stream"], record["memory"]
 
 
+def compared(records: Sequence[Record]) -> list[Record]:
+    """Without FINE-TUNE, which is there for AI alone."""
+    return [record for record in records if record["method"] != REFERENCE]
+
+
 def in_every_place(records: Sequence[Record]) -> list[Record]:
     """FINE-TUNE keeps no memory: its runs stand beside every size on their stream."""
     sizes: dict[tuple[str, ...], dict[int, None]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,18 +13,22 @@ from bison_ocl.experiments.records import Record
 from bison_ocl.report import names
 from bison_ocl.report.build import title_of
 from bison_ocl.report.cells import Table
-from bison_ocl.report.folder import Study, plural, short
+from bison_ocl.report.figures import Saved
+from bison_ocl.report.folder import Study, own, plural, short
 from bison_ocl.report.markdown import escaped, markdown
 
 
 def summary(
-    study: Study, tables: Mapping[str, Sequence[Table]], figures: Sequence[Path], folder: Path
+    study: Study,
+    tables: Mapping[str, Sequence[Table]],
+    figures: Mapping[str, Saved],
+    folder: Path,
 ) -> str:
     """The page; `folder` is where it will stand, so that links are relative to it."""
     runs = [record for records in study.items.values() for record in own(records)]
     parts = [
         "# Results",
-        "Written by `bison-ocl report`; the records are in `results.jsonl` of each item's folder. "
+        "Written by `bison-ocl report` from the records of each item. "
         "[report.html](report.html) shows the same interactively.",
         "## What was run",
         listed(run_facts(runs)),
@@ -39,15 +43,10 @@ def summary(
         for table in tables[item]:
             title = [f"### {escaped(table.title)}"] if len(tables[item]) > 1 else []
             parts += [*title, markdown(table) + "\n" + files(table)]
-        parts += [shown(path, folder) for path in pictures(item, study, figures)]
-    loose = [path for path in pngs(figures) if owner(path, study) is None]
-    parts += ["## Figures", *(shown(path, folder) for path in loose)] if loose else []
+        pictures = [path for path in figures[item].files if path.suffix == ".png"]
+        parts += [shown(path, folder) for path in pictures]
+        parts += [listed(figures[item].missing)] if figures[item].missing else []
     return "\n\n".join(parts) + "\n"
-
-
-def own(records: Sequence[Record]) -> list[Record]:
-    """The runs themselves: networks scored by another rule are no more runs."""
-    return [record for record in records if record["rule"] is None]
 
 
 def run_facts(runs: Sequence[Record]) -> list[str]:
@@ -55,7 +54,7 @@ def run_facts(runs: Sequence[Record]) -> list[str]:
     places = [record.get("environment", {}) for record in runs]
     seconds = sum(record.get("timing", {}).get("total_s", 0.0) for record in runs)
     return [
-        f"{plural(len(runs), 'run')}, {seconds / 3600:.1f} hours of training and tests",
+        f"{plural(len(runs), 'run')}, {span(seconds)} of training and tests",
         f"hardware: {counted(place.get('device') for place in places)}",
         f"precision: {counted(record.get('precision') for record in runs)}",
         f"torch {counted(place.get('torch') for place in places)}; "
@@ -76,6 +75,11 @@ def item_facts(item: str, runs: Sequence[Record]) -> list[str]:
         "; ".join(data),
         ranges({record["seed"] for record in runs}),
     ]
+
+
+def span(seconds: float) -> str:
+    """`12 minutes`, `3.4 hours`."""
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
 
 
 def counted(values: Iterable[Any]) -> str:
@@ -109,20 +113,6 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def files(table: Table) -> str:
     kinds = (f"[{kind}](tables/{quote(table.name)}.{kind})" for kind in ("txt", "tex", "csv"))
     return f"As {', '.join(kinds)}."
-
-
-def pngs(figures: Sequence[Path]) -> list[Path]:
-    return [path for path in figures if path.suffix == ".png"]
-
-
-def owner(path: Path, study: Study) -> str | None:
-    """The item that a figure is named after: the longest name it begins with."""
-    named = [item for item in study.items if f"{path.stem}-".startswith(f"{item}-")]
-    return max(named, key=len, default=None)
-
-
-def pictures(item: str, study: Study, figures: Sequence[Path]) -> Iterator[Path]:
-    return (path for path in pngs(figures) if owner(path, study) == item)
 
 
 def shown(path: Path, folder: Path) -> str:

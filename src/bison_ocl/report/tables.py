@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from bison_ocl.evaluate.metrics import (
     spread,
 )
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.folder import IDENTITY, prepared
+from bison_ocl.report.folder import experiment, prepared
 from bison_ocl.stream.streams import DEFAULT
 
 
@@ -40,16 +39,11 @@ class Row:
     """anytime accuracy, where tasks share classes"""
 
 
-CELL = tuple(name for name in IDENTITY if name != "seed")
-"""What the runs of a row share."""
-
-
 def rows(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Row]:
     """One row a cell, in order of appearance; of a run that was done twice, the later record."""
     groups: dict[str, dict[int, Record]] = {}
     for record in prepared(records, beside):
-        cell = json.dumps([record.get(key) for key in CELL], sort_keys=True)
-        groups.setdefault(cell, {})[record["seed"]] = record
+        groups.setdefault(experiment(record), {})[record["seed"]] = record
     return [row(list(group.values())) for group in groups.values()]
 
 

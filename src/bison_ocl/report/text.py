@@ -9,7 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bison_ocl.report import cells
+from bison_ocl.report import wording
 from bison_ocl.report.cells import Cell, Column, Line, Table
 
 COLOURS = {"close": "green", "near": "yellow", "far": "red", None: ""}
@@ -36,7 +36,7 @@ def show(tables: Iterable[Table]) -> None:
 
 def drawn(table: Table) -> Group:
     """The table as rich draws it: in colour where the terminal has it."""
-    notes = [*cells.legend(table), *["¹ best, ² runner-up"] * table.ranked]
+    notes = wording.legend(table, "¹ best, ² runner-up", ("green", "yellow", "red"))
     blocks = [block(table, *group) for group in table.groups().items()]
     parts: list[RenderableType] = [
         Text(table.title, style="bold"),
@@ -52,14 +52,14 @@ def block(table: Table, group: str, numbers: list[int]) -> Grid:
         box=None, pad_edge=False, header_style="bold", title=Text(group), title_justify="left"
     )
     grid.add_column(table.heading, no_wrap=True)
-    if has_kinds := any(line.label.category for line in table.lines):
+    if table.kinds:
         grid.add_column(table.category, no_wrap=True)
     for number in numbers:
-        grid.add_column(cells.headed(table.columns[number]), justify="right", no_wrap=True)
+        grid.add_column(wording.headed(table.columns[number]), justify="right", no_wrap=True)
         for name in ("paper", "Δ") if table.compared(number) else ():
             grid.add_column(name, justify="right", no_wrap=True)
     for line in table.lines:
-        kind = [Text(line.label.category)] if has_kinds else []
+        kind = [Text(line.label.category)] if table.kinds else []
         grid.add_row(Text(line.label.text), *kind, *columns(table, line, numbers))
     return grid
 
@@ -70,11 +70,12 @@ def columns(table: Table, line: Line, numbers: list[int]) -> Iterator[Text]:
         cell, column = line.cells[number], table.columns[number]
         yield own(cell, column, table)
         if table.compared(number):
-            yield Text(cells.paper(cell, column), style="dim")
-            yield Text(cells.difference(cell, column), style=COLOURS[cells.size(cell, column)])
+            yield Text(wording.paper(cell, column), style="dim")
+            colour = COLOURS[cell.distance(column.measure.unit)]
+            yield Text(wording.difference(cell, column), style=colour)
 
 
 def own(cell: Cell, column: Column, table: Table) -> Text:
     marks = "*" * cell.differs + RANKS[cell.rank]
-    rest = f" {cells.count(cell, table)}{marks}" if cell.ours else ""
-    return Text.assemble((cells.ours(cell, column), STYLES[cell.rank]), rest)
+    rest = f" {wording.count(cell, table)}{marks}" if cell.ours else ""
+    return Text.assemble((wording.ours(cell, column), STYLES[cell.rank]), rest)

@@ -1,13 +1,14 @@
-"""The whole report of a folder: tables, figures, RESULTS.md and report.html."""
+"""The whole report of results: tables, figures, RESULTS.md and report.html."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from bison_ocl.durable import write_atomically
+from bison_ocl.experiments.progress import say
 from bison_ocl.experiments.runner import check_writable
 from bison_ocl.report import figures, page
 from bison_ocl.report.cells import Table
@@ -30,21 +31,26 @@ class Written:
     results: Path
     tables: dict[str, list[Table]]
     """by item"""
-    figures: list[Path]
     warnings: list[str]
 
 
-def write(folder: Path, out: Path | None = None) -> Written:
-    """Read the records of a folder and write all there is to show about them."""
-    study, place = load(folder), out or folder
+def write(results: Path, out: Path | None = None, say: Callable[[str], None] = say) -> Written:
+    """Read the records of a folder, or of a file, and write all there is to show about them.
+
+    out: else the folder itself; say: is told which figures there cannot be, and why.
+    """
+    study = load(results)
+    place = out or (results if results.is_dir() else results.parent)
     check_writable(place)
     made = {item: tables(item, records) for item, records in study.items.items()}
     write_tables(made, place / "tables")
-    drawn = figures.save_all(study, place / "figures")
+    saved = figures.save_all(study, place / "figures")
+    for reason in chain.from_iterable(one.missing for one in saved.values()):
+        say(reason)
     page.write(study, place / "report.html")
-    text = summary(study, made, drawn, place)
-    write_atomically(place / "RESULTS.md", text.encode())
-    return Written(place / "report.html", place / "RESULTS.md", made, drawn, study.warnings)
+    words = summary(study, made, saved, place)
+    write_atomically(place / "RESULTS.md", words.encode())
+    return Written(place / "report.html", place / "RESULTS.md", made, study.warnings)
 
 
 def write_tables(made: Mapping[str, Sequence[Table]], folder: Path) -> None:

@@ -43,3 +43,8 @@ def legend_texts(figure: Figure) -> list[str]:
 
 def percent(found: list[Record], metric: str) -> np.ndarray[Any, Any]:
     return 100 * np.array([record["metrics"][metric] for record in found])
+
+
+def note(figure: Figure) -> str:
+    """The small print below the panels, as one line."""
+    return " ".join(figure.get_supxlabel().split())

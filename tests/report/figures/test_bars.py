@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bison_ocl.report.figures.ablation import ablation
-from bison_ocl.report.figures.directions import directions
+from bison_ocl.report.figures.metric_bars import metric_bars
 from tests.report.figures.drawn import legend_texts, of, panel, percent
 from tests.report.figures.test_similar import bars
 
 
 def test_directions_of_both_datasets() -> None:
-    figure = directions(of("directions"))
+    figure = metric_bars("directions", of("directions"))
     assert len(figure.axes) == 2
     axes = panel(figure, "Split CIFAR-10,")
     assert sorted(legend_texts(figure)) == ["(bs, bs)", "(bs, sb)", "(sb, bs)", "(sb, sb)", "paper"]
@@ -30,7 +29,7 @@ def test_directions_of_both_datasets() -> None:
 
 
 def test_error_bars_are_the_deviation_over_seeds() -> None:
-    axes = panel(directions(of("directions", 3)), "Split CIFAR-10,")
+    axes = panel(metric_bars("directions", of("directions", 3)), "Split CIFAR-10,")
     found = [
         r
         for r in of("directions", 3)
@@ -43,7 +42,7 @@ def test_error_bars_are_the_deviation_over_seeds() -> None:
 
 
 def test_the_ablation_beside_its_own_table() -> None:
-    (axes,) = ablation(of("ablation")).axes
+    (axes,) = metric_bars("ablation", of("ablation")).axes
     paper = {
         round(one.get_ydata()[0], 1) for one in axes.get_lines() if one.get_label() == "_paper"
     }
@@ -57,5 +56,5 @@ def test_without_references_ai_is_left_out() -> None:
         for r in of("ablation")
         if r["method"] == "bison"
     ]
-    (axes,) = ablation(alone).axes
+    (axes,) = metric_bars("ablation", alone).axes
     assert [text.get_text().split()[0] for text in axes.get_xticklabels()] == ["AA", "AF"]

@@ -25,7 +25,7 @@ def outlined(axes: Axes, label: str = "largest error") -> list[tuple[int, int]]:
 
 
 def test_counts_are_the_mean_over_seeds_with_similar_classes_side_by_side() -> None:
-    axes = panel(confusion(of("confusion")), "BISON")
+    axes = panel(confusion("confusion", of("confusion")), "BISON")
     last = np.mean([r["confusion"][-1] for r in records("confusion", method="bison")], axis=0)
     wanted = [[last[row][column] for column in PAIRED] for row in PAIRED]
     np.testing.assert_allclose(axes.images[0].get_array(), wanted)
@@ -35,7 +35,7 @@ def test_counts_are_the_mean_over_seeds_with_similar_classes_side_by_side() -> N
 
 
 def test_the_largest_error_of_each_row_is_outlined() -> None:
-    axes = panel(confusion(of("confusion")), "BISON")
+    axes = panel(confusion("confusion", of("confusion")), "BISON")
     counts = np.array(axes.images[0].get_array())
     np.fill_diagonal(counts, -1)
     assert outlined(axes) == [(row, int(counts[row].argmax())) for row in range(10)]
@@ -48,41 +48,49 @@ def with_counts(counts: Any) -> list[dict[str, Any]]:
 
 
 def test_a_row_without_errors_has_no_outline() -> None:
-    axes = panel(confusion(with_counts([[5, 0, 0], [1, 2, 2], [4, 1, 0]])), "ER")
+    axes = panel(confusion("demo", with_counts([[5, 0, 0], [1, 2, 2], [4, 1, 0]])), "ER")
     assert outlined(axes) == [(1, 2), (2, 0)]
 
 
 def test_a_larger_diagonal_is_no_error() -> None:
-    assert outlined(panel(confusion(with_counts([[9, 1], [0, 3]])), "ER")) == [(0, 1)]
+    assert outlined(panel(confusion("demo", with_counts([[9, 1], [0, 3]])), "ER")) == [(0, 1)]
+
+
+def test_an_error_that_is_printed_as_none_is_not_outlined() -> None:
+    (one,) = with_counts([[9, 1, 0], [0, 9, 1], [0, 0, 9]])
+    rest = {**one, "confusion": [np.diag([9, 9, 9]).tolist()]}
+    axes = panel(confusion("demo", [one, {**rest, "seed": 1}, {**rest, "seed": 2}]), "ER")
+    assert outlined(axes) == []
 
 
 def test_of_networks_scored_twice_the_common_rule_is_shown() -> None:
-    titles = [axes.get_title().partition(",")[0] for axes in confusion(of("confusion")).axes]
+    made = confusion("confusion", of("confusion"))
+    titles = [axes.get_title().partition(",")[0] for axes in made.axes]
     assert titles == ["ER + NCM", "SS-IL + NCM", "BISON"]
 
 
 def test_the_rule_has_its_own_counts() -> None:
-    axes = panel(confusion(of("confusion")), "ER + NCM")
+    axes = panel(confusion("confusion", of("confusion")), "ER + NCM")
     last = np.mean([r["confusion"][-1] for r in records("confusion", method="er + ncm")], axis=0)
     np.testing.assert_allclose(np.diag(axes.images[0].get_array()), np.diag(last)[PAIRED])
 
 
 def test_a_rule_without_counts_is_not_shown_with_those_of_another() -> None:
     lacking = [{**r, "confusion": None} if r["rule"] else r for r in of("confusion")]
-    titles = [axes.get_title().partition(",")[0] for axes in confusion(lacking).axes]
+    titles = [axes.get_title().partition(",")[0] for axes in confusion("confusion", lacking).axes]
     assert titles == ["ER", "SS-IL", "BISON"]
 
 
 def test_shuffled_classes_are_shown_by_id() -> None:
-    axes = panel(confusion(of("demo")), "BISON")
+    axes = panel(confusion("demo", of("demo")), "BISON")
     assert [text.get_text() for text in axes.get_xticklabels()] == [str(i) for i in range(10)]
 
 
 def test_no_matrices_no_figure() -> None:
     with pytest.raises(NotShown, match="20 classes"):
-        confusion(of("ablation"))
+        confusion("ablation", of("ablation"))
 
 
 def test_too_many_for_one_figure() -> None:
     with pytest.raises(NotShown, match="too many"):
-        confusion(of("sensitivity"))
+        confusion("sensitivity", of("sensitivity"))

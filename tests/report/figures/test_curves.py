@@ -8,12 +8,11 @@ from matplotlib.collections import PolyCollection
 
 from bison_ocl.evaluate.metrics import accuracy_curve
 from bison_ocl.report.figures.curves import curves
-from bison_ocl.report.layouts import parts
-from tests.report.figures.drawn import legend_texts, line, of, panel, records
+from tests.report.figures.drawn import legend_texts, line, note, of, panel, records
 
 
 def test_a_line_is_the_mean_over_seeds_and_its_band_the_deviation() -> None:
-    axes = panel(curves(of("demo", 3)), "Split")
+    axes = panel(curves("demo", of("demo", 3)), "Split")
     values = np.array([accuracy_curve(r["accuracy"]) for r in records("demo", 3, method="bison")])
     drawn = line(axes, "BISON")
     np.testing.assert_array_equal(drawn.get_xdata(), [1, 2, 3, 4, 5])
@@ -28,7 +27,7 @@ def test_a_line_is_the_mean_over_seeds_and_its_band_the_deviation() -> None:
 
 
 def test_one_line_a_method_and_one_panel_a_cell() -> None:
-    figure = curves(of("curves"))
+    figure = curves("curves", of("curves"))
     assert len(figure.axes) == 3
     ours = [
         one for one in panel(figure, "Split CIFAR-10,").get_lines() if len(one.get_xdata()) == 5
@@ -38,7 +37,7 @@ def test_one_line_a_method_and_one_panel_a_cell() -> None:
 
 
 def test_the_papers_number_stands_beyond_the_last_task() -> None:
-    axes = panel(curves(of("curves")), "Split CIFAR-10,")
+    axes = panel(curves("curves", of("curves")), "Split CIFAR-10,")
     paper = line(axes, "BISON (paper)")
     assert paper.get_ydata() == [58.0]
     assert paper.get_xdata()[0] > 5
@@ -46,7 +45,7 @@ def test_the_papers_number_stands_beyond_the_last_task() -> None:
 
 
 def test_the_ablation_has_its_own_names_and_numbers() -> None:
-    axes = panel(curves(of("ablation"), parts, "ablation"), "Split")
+    axes = panel(curves("ablation", of("ablation")), "Split")
     assert line(axes, "w/o DC & PAF (paper)").get_ydata() == [18.1]
 
 
@@ -56,11 +55,20 @@ def test_the_ablation_has_its_own_names_and_numbers() -> None:
     ids=str,
 )
 def test_other_experiments_than_the_papers_have_no_paper(changes: dict[str, object]) -> None:
-    figure = curves([{**r, **changes} for r in records("curves", method="er")])
+    figure = curves("curves", [{**r, **changes} for r in records("curves", method="er")])
     assert not [one for one in figure.axes[0].get_lines() if "paper" in str(one.get_label())]
 
 
+def test_many_methods_have_no_bands_and_the_note_says_what_there_is() -> None:
+    few, many = curves("demo", of("demo", 3)), curves("curves", of("curves"))
+    assert panel(few, "Split").collections
+    assert "Bands: one standard deviation" in note(few)
+    assert not panel(many, "Split CIFAR-10,").collections
+    assert "Bands" not in note(many)
+    assert "the paper's accuracy after the last task" in note(many)
+
+
 def test_a_single_seed_has_no_band() -> None:
-    axes = panel(curves(records("demo", seed=0)), "Split")
+    axes = panel(curves("demo", records("demo", seed=0)), "Split")
     assert not axes.collections
     assert axes.get_title().endswith("n = 1")

@@ -19,7 +19,7 @@ def scatter(axes: Axes, label: str) -> PathCollection:
 
 
 def test_a_point_is_ai_af_and_aa() -> None:
-    points = scatter(panel(interplay(of("demo")), "Split"), "ours")
+    points = scatter(panel(interplay("demo", of("demo")), "Split"), "ours")
     for place, method in enumerate(("finetune", "er", "bison")):
         found = records("demo", method=method)
         x, y = points.get_offsets()[place]
@@ -29,7 +29,7 @@ def test_a_point_is_ai_af_and_aa() -> None:
 
 
 def test_the_paper_is_crosses() -> None:
-    axes = panel(interplay(of("balance")), "Split CIFAR-10,")
+    axes = panel(interplay("balance", of("balance")), "Split CIFAR-10,")
     crosses = scatter(axes, "paper")
     assert len(crosses.get_offsets()) == 15
     assert [12.8, 15.4] in np.asarray(crosses.get_offsets()).tolist()  # BISON
@@ -37,12 +37,12 @@ def test_the_paper_is_crosses() -> None:
 
 
 def test_without_the_paper_no_crosses() -> None:
-    figure = interplay(of("demo"))
+    figure = interplay("demo", of("demo"))
     assert "crosses" not in figure.get_supxlabel().lower()
 
 
 def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
-    figure = interplay([r for r in of("balance") if r["rule"] is None])
+    figure = interplay("balance", [r for r in of("balance") if r["rule"] is None])
     axes = panel(figure, "Split CIFAR-10,")
     names = [text for text in axes.texts if text.get_text()]
     assert {text.get_text() for text in names} >= {"BISON", "FINE-TUNE", "OCM"}
@@ -61,10 +61,10 @@ def test_a_method_without_a_reference_is_left_out() -> None:
         {**r, "metrics": {**r["metrics"], "AI": None}} if r["method"] == "er" else r
         for r in of("demo")
     ]
-    points = scatter(panel(interplay(some), "Split"), "ours")
+    points = scatter(panel(interplay("demo", some), "Split"), "ours")
     assert len(points.get_offsets()) == 2
 
 
 def test_without_any_reference_there_is_no_figure() -> None:
     with pytest.raises(NotShown, match="FINE-TUNE"):
-        interplay(of("confusion"))
+        interplay("confusion", of("confusion"))

@@ -15,7 +15,7 @@ from tests.report.figures.drawn import legend_texts, line, of, panel, percent, r
 
 
 def test_buffer_batch_is_accuracy_over_its_size() -> None:
-    (axes,) = buffer_batch(of("buffer-batch")).axes
+    (axes,) = buffer_batch("buffer-batch", of("buffer-batch")).axes
     (drawn,) = [one for one in axes.containers if one.get_label() == "BISON"]
     np.testing.assert_array_equal(drawn.lines[0].get_xdata(), [10, 16, 32, 64, 100])
     of_64 = [r for r in of("buffer-batch") if r["settings"]["buffer_batch"] == 64]
@@ -26,11 +26,11 @@ def test_buffer_batch_is_accuracy_over_its_size() -> None:
 
 def test_one_size_is_no_curve() -> None:
     with pytest.raises(NotShown, match="buffer batch"):
-        buffer_batch(of("demo"))
+        buffer_batch("demo", of("demo"))
 
 
 def test_alpha_and_eta_at_task_ends() -> None:
-    figure = alpha_eta(of("demo"))
+    figure = alpha_eta("demo", of("demo"))
     alpha, eta = figure.axes
     found = records("demo", method="bison")
     for axes, place, name in ((alpha, 0, "alpha"), (eta, 0, "eta_stream"), (eta, 1, "eta_buffer")):
@@ -43,7 +43,7 @@ def test_alpha_and_eta_at_task_ends() -> None:
 
 
 def test_memories_are_told_apart() -> None:
-    figure = alpha_eta([r for r in of("balance") if r["data"] == "split-miniimagenet"])
+    figure = alpha_eta("balance", [r for r in of("balance") if r["data"] == "split-miniimagenet"])
     assert legend_texts(figure) == ["BISON, M = 1k", "BISON, M = 2k"]
 
 
@@ -53,17 +53,17 @@ def test_a_diverged_run_leaves_a_gap() -> None:
         {**task, "alpha": None} if place == 2 else task
         for place, task in enumerate(found[0]["log"])
     ]
-    alpha = alpha_eta([{**found[0], "log": log}]).axes[0]
+    alpha = alpha_eta("demo", [{**found[0], "log": log}]).axes[0]
     assert np.isnan(line(alpha, "BISON").get_ydata()).tolist() == [False, False, True, False, False]
 
 
 def test_nothing_logged_no_figure() -> None:
     with pytest.raises(NotShown, match="logs"):
-        alpha_eta(records("demo", method="er"))
+        alpha_eta("demo", records("demo", method="er"))
 
 
 def test_losses_over_steps() -> None:
-    axes = panel(losses(of("demo")), "Split")
+    axes = panel(losses("demo", of("demo")), "Split")
     found = records("demo", method="er")
     drawn = line(axes, "ER")
     np.testing.assert_array_equal(drawn.get_xdata(), found[0]["losses"]["steps"])
@@ -73,17 +73,17 @@ def test_losses_over_steps() -> None:
 
 def test_losses_of_a_diverged_run() -> None:
     (first, *_) = records("demo", method="er")
-    (axes,) = losses([{**first, "losses": {"steps": [1, 2], "loss": [0.5, None]}}]).axes
+    (axes,) = losses("demo", [{**first, "losses": {"steps": [1, 2], "loss": [0.5, None]}}]).axes
     assert np.isnan(line(axes, "ER").get_ydata()[1])
 
 
 def test_losses_are_optional() -> None:
     with pytest.raises(NotShown, match="losses"):
-        losses([{k: v for k, v in r.items() if k != "losses"} for r in of("demo")])
+        losses("demo", [{k: v for k, v in r.items() if k != "losses"} for r in of("demo")])
 
 
 def test_accuracy_beside_the_papers() -> None:
-    axes = panel(VIEWS["ncm"]["beside-paper"](of("ncm")), "Split Mini-ImageNet")
+    axes = panel(VIEWS["ncm"]["beside-paper"]("ncm", of("ncm")), "Split Mini-ImageNet")
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert {"ER", "ER + NCM", "SCR", "BISON"} < set(names)
     paper = line(axes, "M = 1k (paper)")
@@ -96,7 +96,8 @@ def test_accuracy_beside_the_papers() -> None:
 
 
 def test_what_the_paper_only_quotes_is_there_too() -> None:
-    axes = VIEWS["feature-enhancement"]["beside-paper"](of("feature-enhancement")).axes[0]
+    item = "feature-enhancement"
+    axes = VIEWS[item]["beside-paper"](item, of(item)).axes[0]
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert "OCM" in names
     assert "BISON" in names  # 64 filters are no variant here
@@ -104,5 +105,5 @@ def test_what_the_paper_only_quotes_is_there_too() -> None:
 
 
 def test_data_that_the_paper_does_not_use() -> None:
-    (axes,) = beside_paper(of("demo")).axes
+    (axes,) = beside_paper("demo", of("demo")).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["ER", "BISON"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bison_ocl.report.figures.groups import grouped
 from bison_ocl.report.figures.panels import panels
 from bison_ocl.report.figures.style import look
+from bison_ocl.report.labels import labelled
 from tests.report.figures.drawn import of, records
 
 
@@ -14,8 +15,13 @@ def test_a_group_is_an_experiment_over_its_seeds() -> None:
     assert {group.n for group in groups} == {2}
 
 
+def test_records_from_before_there_was_a_precision_are_no_other_experiment() -> None:
+    old = [{k: v for k, v in r.items() if k != "precision"} for r in of("demo") if r["seed"] == 0]
+    assert len(grouped([*old, *(r for r in of("demo") if r["seed"])])) == 3
+
+
 def test_finetune_stands_in_every_panel_of_its_stream() -> None:
-    found = panels(of("balance"))
+    found = panels(of("balance"), labelled)
     assert [panel.title for panel in found] == [
         "Split CIFAR-100, M = 2k, n = 2",
         "Split CIFAR-10, M = 0.5k, n = 2",
@@ -26,32 +32,34 @@ def test_finetune_stands_in_every_panel_of_its_stream() -> None:
 
 
 def test_finetune_alone_has_a_panel() -> None:
-    (panel,) = panels(records("demo", method="finetune"))
+    (panel,) = panels(records("demo", method="finetune"), labelled)
     assert panel.title.endswith("M = 0, n = 2")
 
 
 def test_seeds_that_differ_are_said() -> None:
     some = [r for r in of("demo") if r["method"] != "er" or r["seed"] == 0]
-    (panel,) = panels(some)
+    (panel,) = panels(some, labelled)
     assert panel.title.endswith("n = 1–2")
 
 
 def test_a_long_stream_is_cut() -> None:
     long = "order:" + "/".join(f"{task},{task + 50}" for task in range(50))
-    (panel,) = panels([{**r, "stream": long} for r in of("demo")])
+    (panel,) = panels([{**r, "stream": long} for r in of("demo")], labelled)
     assert panel.title.startswith("…")
     assert "49,99, M = 100" in panel.title
     assert len(panel.title) < 70
 
 
 def test_methods_look_the_same_everywhere_and_variants_differ() -> None:
-    lines = {line.title: line.look for panel in panels(of("ablation")) for line in panel.lines}
+    lines = {
+        line.title: line.look for panel in panels(of("ablation"), labelled) for line in panel.lines
+    }
     assert lines["BISON"] == look("bison")
     assert len(set(lines.values())) == len(lines) == 7
 
 
 def test_a_variant_looks_the_same_in_every_panel() -> None:
-    first, second = panels(of("directions"))
+    first, second = panels(of("directions"), labelled)
     assert {line.title: line.look for line in first.lines} == {
         line.title: line.look for line in second.lines
     }

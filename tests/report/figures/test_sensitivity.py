@@ -35,7 +35,7 @@ def framed(axes: Axes, label: str) -> tuple[int, int]:
 
 
 def test_a_cell_is_the_mean_of_its_runs() -> None:
-    mini_first = maps(sensitivity(of("sensitivity")))
+    mini_first = maps(sensitivity("sensitivity", of("sensitivity")))
     assert len(mini_first) == 4
     accuracy = next(a for a in mini_first if a.get_title().startswith("Split CIFAR-10,"))
     values = np.array(accuracy.images[0].get_array())
@@ -49,7 +49,7 @@ def test_a_cell_is_the_mean_of_its_runs() -> None:
 def test_frames_the_best_and_the_papers_choice() -> None:
     accuracy, balance = [
         a
-        for a in maps(sensitivity(of("sensitivity")))
+        for a in maps(sensitivity("sensitivity", of("sensitivity")))
         if a.get_title().startswith("Split CIFAR-10,")
     ]
     values = np.array(accuracy.images[0].get_array())
@@ -61,7 +61,7 @@ def test_frames_the_best_and_the_papers_choice() -> None:
 
 
 def test_balance_is_the_distance_from_zero() -> None:
-    balance = maps(sensitivity(of("sensitivity")))[1]
+    balance = maps(sensitivity("sensitivity", of("sensitivity")))[1]
     found = at(0.1, 3.0)
     wanted = np.hypot(percent(found, "AI").clip(0), percent(found, "AF_table").clip(0)).mean()
     np.testing.assert_allclose(np.array(balance.images[0].get_array())[1, 5], wanted)
@@ -69,7 +69,7 @@ def test_balance_is_the_distance_from_zero() -> None:
 
 def test_a_missing_cell_stays_empty() -> None:
     some = [r for r in of("sensitivity") if r not in at(0.1, 3.0)]
-    accuracy = maps(sensitivity(some))[0]
+    accuracy = maps(sensitivity("sensitivity", some))[0]
     assert np.ma.getmaskarray(accuracy.images[0].get_array())[1, 5]
     assert len(accuracy.texts) == 27
 
@@ -79,10 +79,10 @@ def test_runs_with_other_changes_do_not_count() -> None:
         {**r, "settings": {**r["settings"], "gamma": 16.0}} if r in at(0.1, 3.0) else r
         for r in of("sensitivity")
     ]
-    accuracy = maps(sensitivity(spoilt))[0]
+    accuracy = maps(sensitivity("sensitivity", spoilt))[0]
     assert np.ma.getmaskarray(accuracy.images[0].get_array())[1, 5]
 
 
 def test_one_choice_is_no_grid() -> None:
     with pytest.raises(NotShown, match="beta and lambda"):
-        sensitivity(of("demo"))
+        sensitivity("demo", of("demo"))

@@ -36,7 +36,9 @@ def complete(task: int) -> list[int]:
 @pytest.mark.parametrize(("name", "measure"), [("SC@1", sc), ("P_sim", p_sim)])
 def test_curves_are_means_over_complete_pairs(name: str, measure: object) -> None:
     assert callable(measure)
-    drawn = line(panel(similar_curves(of("similar-pairs")), name), "ER + NCM").get_ydata()
+    drawn = line(
+        panel(similar_curves("similar-pairs", of("similar-pairs")), name), "ER + NCM"
+    ).get_ydata()
     wanted = [
         np.mean(
             [
@@ -59,7 +61,7 @@ def bars(axes: Axes, label: str) -> BarContainer:
 @pytest.mark.parametrize(("name", "measure"), [("SC@1", sc), ("P_sim", p_sim)])
 def test_bars_are_means_over_the_classes_of_a_task(name: str, measure: object) -> None:
     assert callable(measure)
-    axes = panel(similar_bars(of("similar-pairs")), name)
+    axes = panel(similar_bars("similar-pairs", of("similar-pairs")), name)
     found = records("similar-pairs", method="bison")
     wanted = [
         np.mean([measure(r["confusion"][-1], label) for r in found for label in labels])
@@ -71,16 +73,20 @@ def test_bars_are_means_over_the_classes_of_a_task(name: str, measure: object) -
 
 
 def test_all_three_methods_are_there() -> None:
-    assert legend_texts(similar_curves(of("similar-pairs"))) == ["ER + NCM", "SS-IL + NCM", "BISON"]
+    assert legend_texts(similar_curves("similar-pairs", of("similar-pairs"))) == [
+        "ER + NCM",
+        "SS-IL + NCM",
+        "BISON",
+    ]
 
 
 def test_other_streams_have_no_pairs() -> None:
     with pytest.raises(NotShown, match="pairs of similar classes"):
-        similar_curves(of("demo"))
+        similar_curves("demo", of("demo"))
 
 
 def test_precision_of_the_newest_classes_beside_the_papers() -> None:
-    figure = newest_precision(of("confusion"))
+    figure = newest_precision("confusion", of("confusion"))
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.get_xticklabels()] == ["ship", "frog"]
     found = records("confusion", method="bison")
@@ -94,4 +100,4 @@ def test_precision_of_the_newest_classes_beside_the_papers() -> None:
 
 def test_seeds_that_end_differently_have_no_newest_classes_in_common() -> None:
     with pytest.raises(NotShown, match="same classes"):
-        newest_precision(of("demo"))
+        newest_precision("demo", of("demo"))

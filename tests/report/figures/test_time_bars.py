@@ -7,11 +7,11 @@ import pytest
 
 from bison_ocl.report.figures.groups import NotShown
 from bison_ocl.report.figures.time_bars import time_bars
-from tests.report.figures.drawn import legend_texts, of, records
+from tests.report.figures.drawn import legend_texts, note, of, records
 
 
 def test_bars_are_seconds_of_training_and_tests() -> None:
-    figure = time_bars(of("time"))
+    figure = time_bars("time", of("time"))
     (axes,) = figure.axes
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert len(names) == 14
@@ -24,7 +24,7 @@ def test_bars_are_seconds_of_training_and_tests() -> None:
 
 
 def test_fastest_first_and_times_er() -> None:
-    (axes,) = time_bars(of("time")).axes
+    (axes,) = time_bars("time", of("time")).axes
     totals = {
         method: np.mean([r["timing"]["total_s"] for r in records("time", method=method)])
         for method in ("er", "ocm")
@@ -37,21 +37,21 @@ def test_fastest_first_and_times_er() -> None:
 
 
 def test_without_er_no_ratio() -> None:
-    (axes,) = time_bars(records("time", method="bison")).axes
+    (axes,) = time_bars("time", records("time", method="bison")).axes
     assert "×" not in axes.texts[0].get_text()
 
 
 def test_the_machine_is_named_and_several_are_not_to_be_compared() -> None:
-    assert time_bars(of("time")).get_supxlabel() == "Measured on NVIDIA H200."
+    assert note(time_bars("time", of("time"))).endswith("Measured on NVIDIA H200.")
     other = {**of("time")[0], "environment": {"device": "a laptop"}}
-    assert "do not compare" in time_bars([*of("time"), other]).get_supxlabel()
+    assert "do not compare" in note(time_bars("time", [*of("time"), other]))
 
 
 def test_seeds_trained_together_are_said() -> None:
     shared = [{**r, "timing": {**r["timing"], "seeds_at_once": 10}} for r in of("time")]
-    assert "10 seeds trained together" in time_bars(shared).get_supxlabel()
+    assert "10 seeds trained together" in note(time_bars("time", shared))
 
 
 def test_no_times_no_figure() -> None:
     with pytest.raises(NotShown, match="times"):
-        time_bars([{k: v for k, v in r.items() if k != "timing"} for r in of("time")])
+        time_bars("time", [{k: v for k, v in r.items() if k != "timing"} for r in of("time")])

@@ -43,17 +43,16 @@ def test_rules_that_ride_along_are_left_to_the_ncm_table() -> None:
 
 
 def test_files_and_reasons(tmp_path: Path) -> None:
-    said: list[str] = []
     alone = [{**r, "metrics": {**r["metrics"], "AI": None}} for r in of("demo")]
     study = Study({"mine": alone}, [])
-    paths = save_all(study, tmp_path / "figures", said.append)
-    names = sorted(path.name for path in paths)
+    saved = save_all(study, tmp_path / "figures")["mine"]
+    names = sorted(path.name for path in saved.files)
     stems = ("alpha-eta", "confusion", "curves", "losses", "time")
     assert names == sorted(
         f"mine-{stem}.{kind}" for stem in stems for kind in ("pdf", "png", "svg")
     )
-    assert all(path.stat().st_size > 1000 for path in paths)
-    (reason,) = said
+    assert all(path.stat().st_size > 1000 for path in saved.files)
+    (reason,) = saved.missing
     assert reason.startswith("no figure mine-interplay: ")
     assert "FINE-TUNE" in reason
 

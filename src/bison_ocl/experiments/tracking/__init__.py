@@ -14,9 +14,8 @@ from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.tracking.story import story_of
 
 if TYPE_CHECKING:
-    from bison_ocl.experiments.reproduce import Carry
     from bison_ocl.experiments.runner import Job
-    from bison_ocl.experiments.work import Done, Outcome, Started
+    from bison_ocl.experiments.work import Carry, Done, Outcome, Started
 
 KINDS = ("tensorboard", "mlflow")
 

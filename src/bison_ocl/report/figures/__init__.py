@@ -1,5 +1,5 @@
 """Figures from records: one file a figure, each a function from records to a matplotlib Figure."""
 
-from bison_ocl.report.figures.views import VIEWS, save_all
+from bison_ocl.report.figures.views import VIEWS, Saved, save_all
 
-__all__ = ["VIEWS", "save_all"]
+__all__ = ["VIEWS", "Saved", "save_all"]

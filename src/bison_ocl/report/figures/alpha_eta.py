@@ -10,28 +10,31 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.build import LabelOf, labelled
 from bison_ocl.report.cells import Label
 from bison_ocl.report.figures.curves import count_tasks, draw
-from bison_ocl.report.figures.grid import grid, legend
+from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.groups import Floats, Group, NotShown
-from bison_ocl.report.figures.panels import Line, panels, seeds
+from bison_ocl.report.figures.panels import Line, panels, place_title, seeds
 from bison_ocl.report.figures.style import common_look
+from bison_ocl.report.folder import own
+from bison_ocl.report.labels import LabelOf, label_of
 from bison_ocl.report.names import memory_name, stream_name
 from bison_ocl.report.places import place_of
 
 AXES = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
+NOTE = "At the end of each task, mean over runs."
+START = "Dotted: α = 0.5, where every task starts."
 
 
 @common_look()
-def alpha_eta(records: Sequence[Record], label_of: LabelOf = labelled) -> Figure:
+def alpha_eta(item: str, records: Sequence[Record]) -> Figure:
     """For each stream a panel of α and one of η, one line an experiment."""
-    logged = [record for record in records if logs(record) and not record.get("rule")]
+    logged = [record for record in own(records) if logs(record)]
     if not logged:
         raise NotShown("no run logs α or η")
     shown = [
         (lines, kind, names)
-        for lines in streams(logged, label_of)
+        for lines in streams(logged, label_of(item))
         for kind in AXES
         if (names := [name for name in logs(lines[0].group.first) if name.startswith(kind)])
     ]
@@ -43,6 +46,7 @@ def alpha_eta(records: Sequence[Record], label_of: LabelOf = labelled) -> Figure
                     draw(axes, line, values(line.group, name), linestyle=dashes)
         describe(axes, lines, kind, names)
     legend(figure, (line for lines, _, _ in shown for line in lines))
+    note(figure, NOTE, DEVIATION, START * any(kind == "alpha" for _, kind, _ in shown))
     return figure
 
 
@@ -51,19 +55,19 @@ def logs(record: Record) -> list[str]:
     return list((record.get("log") or [{}])[-1])
 
 
-def streams(records: Sequence[Record], label_of: LabelOf) -> list[list[Line]]:
+def streams(records: Sequence[Record], named: LabelOf) -> list[list[Line]]:
     """The experiments of each stream; where it has several memories, titles say which."""
     found: dict[tuple[str, ...], list[Line]] = {}
     memories = {(*place_of(record)[:3], record["memory"]) for record in records}
     several = len(memories) > len({memory[:3] for memory in memories})
-    for panel in panels(records, partial(with_memory, label_of) if several else label_of):
+    for panel in panels(records, partial(with_memory, named) if several else named):
         found.setdefault(panel.place[:3], []).extend(panel.lines)
     return list(found.values())
 
 
-def with_memory(label_of: LabelOf, record: Record) -> Label:
+def with_memory(named: LabelOf, record: Record) -> Label:
     """`BISON, M = 1k`."""
-    return Label(f"{label_of(record).text}, {memory_name(record['memory'])}")
+    return Label(f"{named(record).text}, {memory_name(record['memory'])}")
 
 
 def values(group: Group, name: str) -> Floats:
@@ -79,7 +83,10 @@ def describe(axes: Axes, lines: Sequence[Line], kind: str, names: Sequence[str])
     drawn = zip(("solid", "dashed", "dotted"), heads, strict=False)
     of = ", ".join(f"{head} ({dashes})" for dashes, head in drawn) if len(names) > 1 else ""
     axes.set_ylabel(AXES[kind] + (f"\n{of}" if of else ""))
-    axes.set_title(f"{stream_name(first)}, {seeds([line.group for line in lines])}")
+    groups = [line.group for line in lines]
+    alone = len({group.first["memory"] for group in groups}) == 1
+    where = place_title(groups[0]) if alone else stream_name(first)
+    axes.set_title(f"{where}, {seeds(groups)}")
     if kind == "alpha":
         axes.set_ylim(0, 1)
         axes.axhline(0.5, color="#999999", linestyle=":", linewidth=1)

@@ -9,47 +9,58 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from bison_ocl.experiments.intransigence import REFERENCE
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.build import LabelOf, labelled
-from bison_ocl.report.figures.grid import grid
+from bison_ocl.report import paper
+from bison_ocl.report.figures.grid import grid, note
 from bison_ocl.report.figures.groups import compared, deviation
 from bison_ocl.report.figures.panels import Panel, panels, seeds
-from bison_ocl.report.figures.printed import printed, quoted
-from bison_ocl.report.figures.style import GREY, PALETTE, common_look
-from bison_ocl.report.names import memory_name, stream_name
+from bison_ocl.report.figures.style import PALETTE, common_look
+from bison_ocl.report.labels import label_of
+from bison_ocl.report.names import memory_name, method_name, stream_name
+from bison_ocl.report.places import Place
 
 NOTE = "Filled: ours ± one standard deviation. Hollow: the paper's."
 
 
 @common_look()
-def beside_paper(
-    records: Sequence[Record], item: str = "table1", label_of: LabelOf = labelled
-) -> Figure:
-    """One panel a stream, one row a method, one colour a memory size; `item` says which table."""
+def beside_paper(item: str, records: Sequence[Record]) -> Figure:
+    """One panel a stream, one row a method, one colour a memory size."""
     streams: dict[tuple[str, ...], list[Panel]] = {}
-    for panel in panels(compared(records), label_of):
+    for panel in panels(compared(records), label_of(item)):
         streams.setdefault(panel.place[:3], []).append(panel)
-    rows = [names(members, item) for members in streams.values()]
+    rows = [names(item, members) for members in streams.values()]
     figure, places = grid(len(streams), width=5.2, height=1.5 + 0.3 * max(map(len, rows)))
     for members, titles, axes in zip(streams.values(), rows, places, strict=True):
-        draw(axes, members, titles, item)
-    figure.supxlabel(NOTE, fontsize=8, color=GREY)
+        draw(axes, item, members, titles)
+    note(figure, NOTE)
     return figure
 
 
-def names(members: Sequence[Panel], item: str) -> list[str]:
+def names(item: str, members: Sequence[Panel]) -> list[str]:
     """The rows: what was run, and what the paper has besides."""
     ours = [line.title for panel in members for line in panel.lines]
-    paper = [title for panel in members for title in quoted(panel.place, item)]
-    return list(dict.fromkeys([*ours, *paper]))
+    theirs = [title for panel in members for title in quoted(item, panel.place)]
+    return list(dict.fromkeys([*ours, *theirs]))
 
 
-def draw(axes: Axes, members: Sequence[Panel], titles: Sequence[str], item: str) -> None:
+def quoted(item: str, place: Place) -> dict[str, float]:
+    """All that the paper prints of AA at a place, by the names of the methods."""
+    table = paper.source(item, "AA")
+    found = {
+        name: paper.printed(table, "AA", name, place)
+        for name in paper.lines(table, "AA", place[0])
+        if name != REFERENCE
+    }
+    return {method_name(name): number.mean for name, number in found.items() if number}
+
+
+def draw(axes: Axes, item: str, members: Sequence[Panel], titles: Sequence[str]) -> None:
     for number, panel in enumerate(members):
         shift = 0.22 * (number - (len(members) - 1) / 2)
         rows = {title: row + shift for row, title in enumerate(titles)}
         look: dict[str, Any] = {"color": colour(number), "linestyle": "", "markersize": 5}
-        points(axes, panel, rows, item, look)
+        points(axes, item, panel, rows, look)
     axes.set_yticks(range(len(titles)), titles)
     axes.invert_yaxis()
     axes.set_xlim(left=0)
@@ -68,18 +79,18 @@ def colour(number: int) -> str:
 
 
 def points(
-    axes: Axes, panel: Panel, rows: Mapping[str, float], item: str, look: Mapping[str, Any]
+    axes: Axes, item: str, panel: Panel, rows: Mapping[str, float], look: Mapping[str, Any]
 ) -> None:
     """Of one memory size: ours with their deviation, then the paper's."""
-    paper = quoted(panel.place, item)
+    known = quoted(item, panel.place)
     for line in panel.lines:
         values = line.group.percent("AA")
         spread = float(deviation(values))
         axes.errorbar(
             values.mean(), rows[line.title], xerr=spread, marker="o", elinewidth=1, **look
         )
-        paper[line.title] = printed(line, "AA", item)
-    known = {title: value for title, value in paper.items() if value is not None}
+        if (number := line.printed(item, "AA")) is not None:
+            known[line.title] = number
     axes.plot(
         list(known.values()),
         [rows[title] for title in known],

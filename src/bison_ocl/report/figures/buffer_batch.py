@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.figures.grid import grid
+from bison_ocl.report.figures.grid import THIN, grid, note
 from bison_ocl.report.figures.groups import NotShown, compared, deviation
 from bison_ocl.report.figures.panels import Line, Panel, panels
-from bison_ocl.report.figures.printed import printed
 from bison_ocl.report.figures.style import GREY, common_look, look
+from bison_ocl.report.labels import labelled
 from bison_ocl.report.names import method_name
 
 FLAT = 32
@@ -21,18 +21,18 @@ FLAT = 32
 
 
 @common_look()
-def buffer_batch(records: Sequence[Record]) -> Figure:
+def buffer_batch(item: str, records: Sequence[Record]) -> Figure:
     """One panel a stream and memory; AA with its deviation at each size, and the paper's."""
+    sized = [record for record in compared(records) if "buffer_batch" in record["settings"]]
     shown = [
-        panel
-        for panel in panels(compared(records))
-        if len({size(line) for line in panel.lines}) > 1
+        panel for panel in panels(sized, labelled) if len({size(line) for line in panel.lines}) > 1
     ]
     if not shown:
         raise NotShown("no runs with more than one size of the buffer batch")
     figure, places = grid(len(shown), width=5.2)
     for panel, axes in zip(shown, places, strict=True):
-        draw(axes, panel)
+        draw(axes, item, panel)
+    note(figure, THIN)
     return figure
 
 
@@ -40,16 +40,17 @@ def size(line: Line) -> int:
     return int(line.group.first["settings"]["buffer_batch"])
 
 
-def draw(axes: Axes, panel: Panel) -> None:
+def draw(axes: Axes, item: str, panel: Panel) -> None:
     for method in dict.fromkeys(line.group.method for line in panel.lines):
         lines = sorted((line for line in panel.lines if line.group.method == method), key=size)
         sizes = [size(line) for line in lines]
         values = [line.group.percent("AA") for line in lines]
         means, spread = [v.mean() for v in values], [float(deviation(v)) for v in values]
         drawn = look(method).line()
-        axes.errorbar(sizes, means, spread, label=method_name(method), elinewidth=1, **drawn)
+        name = method_name(method)
+        axes.errorbar(sizes, means, spread, label=name, elinewidth=1, **drawn)
         for line in lines:
-            if (number := printed(line, "AA")) is not None:
+            if (number := line.printed(item, "AA")) is not None:
                 hollow = drawn | {"linestyle": "", "markerfacecolor": "white", "zorder": 5}
                 axes.plot([size(line)], [number], label=f"{line.title} (paper)", **hollow)
     axes.axvline(FLAT, color=GREY, linestyle=":", linewidth=1)
@@ -62,4 +63,6 @@ def draw(axes: Axes, panel: Panel) -> None:
     axes.set(xlabel="images of the memory in a step", ylabel="AA (%)", title=panel.title)
     axes.margins(y=0.2)
     axes.grid(axis="y")
-    axes.legend(loc="upper left")
+    handles, titles = axes.get_legend_handles_labels()
+    by_name = sorted(zip(titles, handles, strict=True), key=lambda pair: pair[0])
+    axes.legend(handles=[handle for _, handle in by_name], loc="upper left")

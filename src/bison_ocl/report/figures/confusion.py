@@ -12,36 +12,39 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.figures.class_order import shown_names, shown_order, similar_pairs
-from bison_ocl.report.figures.grid import grid
-from bison_ocl.report.figures.groups import Floats, NotShown, compared
+from bison_ocl.report.classes import similar_pairs
+from bison_ocl.report.figures.grid import grid, note
+from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared
 from bison_ocl.report.figures.panels import Line, panels, place_title, seeds
-from bison_ocl.report.figures.style import CENTRED, GREY, common_look, ink
+from bison_ocl.report.figures.style import CENTRED, common_look, ink
+from bison_ocl.report.labels import label_of
+from bison_ocl.report.names import class_name
 
 MOST = 24
 """matrices of one figure"""
+HALF = 0.5
+"""of an image: less is printed as 0"""
 NOTE = (
     "Test images at the end of training, mean over runs; rows are labels, columns predictions. "
-    "White outline: the largest error of a class."
+    "White outline: the most frequent error of a class."
 )
-PAIRS = " Dashed: pairs of similar classes."
+PAIRS = "Dashed: pairs of similar classes."
 
 
 @common_look()
-def confusion(records: Sequence[Record]) -> Figure:
+def confusion(item: str, records: Sequence[Record]) -> Figure:
     """One matrix an experiment."""
-    shown = with_confusion(records)
+    shown = with_confusion(item, records)
     if len(shown) > MOST:
         raise NotShown(f"{len(shown)} confusion matrices are too many for one figure")
     figure, places = grid(len(shown), width=4.7, height=4.7)
     for line, axes in zip(shown, places, strict=True):
         draw(axes, line)
-    paired = any(similar_pairs(line.group) for line in shown)
-    figure.supxlabel(NOTE + PAIRS * paired, fontsize=8, color=GREY)
+    note(figure, NOTE, PAIRS * any(similar_pairs(line.group.first) for line in shown))
     return figure
 
 
-def with_confusion(records: Sequence[Record]) -> list[Line]:
+def with_confusion(item: str, records: Sequence[Record]) -> list[Line]:
     """Experiments with confusion matrices; of a network that was scored twice, by the other rule.
 
     The confusion study compares all methods under nearest class mean.
@@ -51,7 +54,21 @@ def with_confusion(records: Sequence[Record]) -> list[Line]:
     kept = [record for record in known if record["method"] not in rescored]
     if not kept:
         raise NotShown("no confusion matrices in the records (they are kept up to 20 classes)")
-    return [line for panel in panels(kept) for line in panel.lines]
+    return [line for panel in panels(kept, label_of(item)) for line in panel.lines]
+
+
+def shown_order(group: Group) -> list[int]:
+    """Similar classes side by side; else as they came, if to all seeds alike; else by id."""
+    if pairs := similar_pairs(group.first):
+        return [label for pair in pairs for label in pair]
+    orders = {tuple(record["class_order"]) for record in group.records}
+    return list(orders.pop()) if len(orders) == 1 else sorted(orders.pop())
+
+
+def shown_names(group: Group) -> list[str]:
+    """The classes in that order, by name where it is known."""
+    names = [class_name(group.first["data"], label) for label in shown_order(group)]
+    return [name.removeprefix("class ") for name in names]
 
 
 def mean_counts(line: Line) -> Floats:
@@ -62,9 +79,9 @@ def mean_counts(line: Line) -> Floats:
 
 
 def largest_errors(counts: Floats) -> list[tuple[int, int]]:
-    """Row and column of each class's largest error, where it has one."""
+    """Row and column of each class's most frequent error, where it is not printed as 0."""
     errors = counts * (1 - np.eye(len(counts)))
-    return [(row, int(errors[row].argmax())) for row in range(len(errors)) if errors[row].any()]
+    return [(row, int(line.argmax())) for row, line in enumerate(errors) if line.max() > HALF]
 
 
 def draw(axes: Axes, line: Line) -> None:
@@ -76,7 +93,7 @@ def draw(axes: Axes, line: Line) -> None:
         axes.text(column, row, f"{count:.0f}", fontsize=size, color=colour, **CENTRED)
     for row, column in largest_errors(counts):
         outline(axes, row, column, 1, "white", "-", label="largest error")
-    for place in range(len(similar_pairs(line.group))):
+    for place in range(len(similar_pairs(line.group.first))):
         outline(axes, 2 * place, 2 * place, 2, "#FFB000", "--", label="similar pair")
     slanted: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     short = max(map(len, names)) <= 3
@@ -103,6 +120,7 @@ def outline(
         linestyle=dashes,
         label=label,
     )
+    frame.set_clip_on(False)  # at the edge, half of it lies outside
     frame.set_linewidth(1.8 if size == 1 else 1.0)
     if size == 1:
         frame.set_path_effects([withStroke(linewidth=3, foreground="#333333")])

@@ -10,46 +10,51 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.build import LabelOf, labelled
-from bison_ocl.report.figures.grid import grid, legend
+from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.groups import Floats, deviation, mean
 from bison_ocl.report.figures.panels import Line, Panel, panels
-from bison_ocl.report.figures.printed import printed
 from bison_ocl.report.figures.style import common_look
+from bison_ocl.report.labels import label_of
 
 MOST_TICKS = 12
+MOST_BANDS = 5
+"""with more lines than this, bands hide each other"""
 ABREAST = 3
 """the paper's markers of a column, so that close ones can be told apart"""
 
 
-@common_look()
-def curves(records: Sequence[Record], label_of: LabelOf = labelled, item: str = "table1") -> Figure:
-    """One panel a stream and memory, one line a method; at the right, what the paper prints.
+NOTE = "Over the tasks learned so far, mean over runs."
+PAPER = "Hollow, at the right: the paper's accuracy after the last task."
 
-    item: where the paper prints the accuracies at the end.
-    """
-    shown = panels(records, label_of)
+
+@common_look()
+def curves(item: str, records: Sequence[Record]) -> Figure:
+    """One panel a stream and memory, one line a method; at the right, what the paper prints."""
+    shown = panels(records, label_of(item))
+    bands = all(len(panel.lines) <= MOST_BANDS for panel in shown)
     figure, places = grid(len(shown))
+    printed = False
     for panel, axes in zip(shown, places, strict=True):
         for line in panel.lines:
-            draw(axes, line, line.group.curves())
+            draw(axes, line, line.group.curves(), bands)
         count_tasks(axes, panel.tasks)
         axes.set(ylabel="average accuracy (%)", title=panel.title)
         axes.set_ylim(bottom=0)
-        paper_column(axes, panel, item)
+        printed |= paper_column(axes, item, panel)
     legend(figure, (line for panel in shown for line in panel.lines))
+    note(figure, NOTE, DEVIATION * bands, PAPER * printed)
     return figure
 
 
-def draw(axes: Axes, line: Line, values: Floats, **look: Any) -> None:
-    """The mean over seeds of values [seeds, T], with its band."""
+def draw(axes: Axes, line: Line, values: Floats, band: bool = True, **look: Any) -> None:
+    """The mean over seeds of values [seeds, T], perhaps with its band."""
     middle, std = mean(values), deviation(values)
     tasks = np.arange(1, len(middle) + 1)
     drawn: dict[str, Any] = (
         {"label": line.title, "zorder": 2 + line.look.width} | line.look.line() | look
     )
     axes.plot(tasks, middle, **drawn)
-    if line.group.n > 1:
+    if band and line.group.n > 1:
         axes.fill_between(
             tasks, middle - std, middle + std, color=drawn["color"], alpha=0.13, linewidth=0
         )
@@ -62,9 +67,9 @@ def count_tasks(axes: Axes, tasks: int) -> None:
     axes.grid(axis="y")
 
 
-def paper_column(axes: Axes, panel: Panel, item: str) -> None:
-    """Hollow markers beyond the last task: the paper's accuracy at the end."""
-    numbers = [(printed(line, "AA", item), line) for line in panel.lines]
+def paper_column(axes: Axes, item: str, panel: Panel) -> bool:
+    """Hollow markers beyond the last task: the paper's accuracy at the end, if it prints any."""
+    numbers = [(line.printed(item, "AA"), line) for line in panel.lines]
     known = [(number, line) for number, line in numbers if number is not None]
     known.sort(key=lambda pair: pair[0])
     step = 0.035 * panel.tasks
@@ -76,3 +81,4 @@ def paper_column(axes: Axes, panel: Panel, item: str) -> None:
         axes.axvline((panel.tasks + start) / 2, color="#BBBBBB", linewidth=0.8)
         ticks = [int(tick) for tick in axes.get_xticks()]
         axes.set_xticks([*ticks, start + step], [*map(str, ticks), "paper"])
+    return bool(known)

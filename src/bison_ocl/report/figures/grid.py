@@ -1,18 +1,26 @@
-"""An empty figure with room for several panels, and a legend for all of them."""
+"""An empty figure with room for several panels, a legend for all of them and a note below."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from bison_ocl.report.figures.panels import Line
+from bison_ocl.report.figures.style import GREY
 
 MOST_COLUMNS = 3
 FEW = 5
 """entries of a legend that fit above one panel"""
+PER_INCH = 15
+"""characters of a note"""
+DEVIATION = "Bands: one standard deviation over runs."
+THIN = "Thin lines: one standard deviation over runs."
+AF_CONVENTION = "AF as in the paper's tables: mean over all tasks, best at any time."
 
 
 def grid(
@@ -39,3 +47,18 @@ def legend(figure: Figure, lines: Iterable[Line]) -> None:
     else:
         columns = max(1, int(figure.get_figwidth() / entry))
         figure.legend(handles=handles, loc="outside upper center", ncols=columns)
+
+
+def note(figure: Figure, *sentences: str) -> None:
+    """What a reader must know, in small print below all panels."""
+    width = int(PER_INCH * figure.get_figwidth())
+    text = fill(" ".join(filter(None, sentences)), width)
+    figure.supxlabel(text, fontsize=8, color=GREY)
+
+
+def lay_out(figure: Figure) -> None:
+    """Find the places of all panels, once: saving, in whatever format, does not move them."""
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.execute(figure)
+        figure.set_layout_engine("none")

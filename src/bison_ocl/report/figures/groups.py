@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import accuracy_curve
-from bison_ocl.experiments.intransigence import REFERENCE
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.folder import IDENTITY
+from bison_ocl.report import places
+from bison_ocl.report.folder import experiment
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,14 +55,13 @@ def grouped(records: Sequence[Record]) -> list[Group]:
     """One group an experiment, in order of appearance."""
     found: dict[str, list[Record]] = {}
     for record in records:
-        shared = [record.get(name) for name in IDENTITY if name != "seed"]
-        found.setdefault(json.dumps(shared, sort_keys=True), []).append(record)
+        found.setdefault(experiment(record), []).append(record)
     return [Group(tuple(group)) for group in found.values()]
 
 
 def compared(records: Sequence[Record]) -> list[Record]:
     """Without FINE-TUNE, which is there for AI alone, unless there is nothing else."""
-    return [record for record in records if record["method"] != REFERENCE] or list(records)
+    return places.compared(records) or list(records)
 
 
 def mean(values: Floats) -> Floats:

@@ -9,35 +9,45 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.figures.grid import grid, legend
+from bison_ocl.report.figures.curves import MOST_BANDS
+from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.groups import NotShown, deviation, mean
 from bison_ocl.report.figures.panels import Line, panels
 from bison_ocl.report.figures.style import common_look
+from bison_ocl.report.folder import own
+from bison_ocl.report.labels import label_of
+
+NOTE = "Mean over runs. Methods minimise different functions: compare shapes, not levels."
 
 
 @common_look()
-def losses(records: Sequence[Record]) -> Figure:
-    """One panel a stream and memory; methods differ in what they minimise, so shapes compare."""
-    known = [record for record in records if record.get("losses") and not record.get("rule")]
+def losses(item: str, records: Sequence[Record]) -> Figure:
+    """One panel a stream and memory, one line a method."""
+    known = [record for record in own(records) if record.get("losses")]
     if not known:
         raise NotShown("no losses in the records")
-    shown = panels(known)
+    shown = panels(known, label_of(item))
+    bands = all(len(panel.lines) <= MOST_BANDS for panel in shown)
     figure, places = grid(len(shown))
     for panel, axes in zip(shown, places, strict=True):
         for line in panel.lines:
-            draw(axes, line)
+            draw(axes, line, bands)
         axes.set(xlabel="steps", ylabel="loss", title=panel.title)
         axes.grid(axis="y")
     legend(figure, (line for panel in shown for line in panel.lines))
+    note(figure, NOTE, DEVIATION * bands)
     return figure
 
 
-def draw(axes: Axes, line: Line) -> None:
-    """The mean of the seeds that were measured at the same steps as the first, with its band."""
+def draw(axes: Axes, line: Line, band: bool) -> None:
+    """The mean of the seeds that were measured at the same steps as the first."""
     steps = line.group.first["losses"]["steps"]
     alike = [r["losses"]["loss"] for r in line.group.records if r["losses"]["steps"] == steps]
     values = np.array(alike, np.float64)  # None, once training has diverged, becomes NaN
     middle, std = mean(values), deviation(values)
     look = line.look.line() | {"marker": "", "linewidth": 1.0}
     axes.plot(steps, middle, label=line.title, **look)
-    axes.fill_between(steps, middle - std, middle + std, color=line.look.colour, alpha=0.13, lw=0)
+    if band and len(values) > 1:
+        axes.fill_between(
+            steps, middle - std, middle + std, color=line.look.colour, alpha=0.13, lw=0
+        )

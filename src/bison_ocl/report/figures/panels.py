@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.build import LabelOf, labelled
 from bison_ocl.report.cells import Label
 from bison_ocl.report.figures.groups import Group, grouped
 from bison_ocl.report.figures.style import Look, look, numbered
+from bison_ocl.report.labels import LabelOf
 from bison_ocl.report.names import memory_name, stream_name
+from bison_ocl.report.paper import printed
 from bison_ocl.report.places import Place, in_every_place, in_order, place_of
 
 LONGEST = 44
@@ -28,6 +29,11 @@ class Line:
     @property
     def title(self) -> str:
         return self.label.text
+
+    def printed(self, item: str, metric: str) -> float | None:
+        """What the paper prints; None for a stream or settings that it does not have."""
+        found = printed(item, metric, self.label.printed, place_of(self.group.first))
+        return None if found is None else found.mean
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Panel:
         return f"{place_title(self.lines[0].group)}, {seeds(self.groups)}"
 
 
-def panels(records: Sequence[Record], label_of: LabelOf = labelled) -> list[Panel]:
+def panels(records: Sequence[Record], label_of: LabelOf) -> list[Panel]:
     """One panel a place; FINE-TUNE, which has no memory, stands in all of its stream's."""
     groups = grouped(in_every_place(records))
     found: dict[Place, list[Line]] = {}

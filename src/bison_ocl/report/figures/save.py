@@ -6,37 +6,45 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib import style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from bison_ocl.errors import UserError
+from bison_ocl.report.figures.grid import lay_out
 from bison_ocl.report.figures.style import common_look
 
-METADATA: dict[str, dict[str, Any]] = {
-    "png": {"Software": "bison-ocl"},
-    "svg": {"Creator": "bison-ocl", "Date": None},
-    "pdf": {"Creator": "bison-ocl", "Producer": "bison-ocl", "CreationDate": None},
-}
-"""By format: no dates, no versions."""
-
+KINDS = ("png", "svg", "pdf")
+DOTS = 160
+"""per inch"""
+NAME = "bison-ocl"
 FIXED: dict[str, Any] = {
-    "svg.hashsalt": "bison-ocl",
+    "svg.hashsalt": NAME,
     "svg.fonttype": "path",  # looks the same where the font is missing
     "pdf.fonttype": 42,  # text stays text
-    "savefig.facecolor": "white",
 }
 
 
 def save(figure: Figure, path: Path) -> list[Path]:
     """Write path.png, path.svg and path.pdf."""
-    paths = [path.with_name(f"{path.name}.{kind}") for kind in METADATA]
-    with common_look():
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # the layout is done: not again for every format
-    for target, (kind, metadata) in zip(paths, METADATA.items(), strict=True):
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with common_look(), style.context(FIXED):
-                figure.savefig(target, format=kind, dpi=160, metadata=metadata)
-        except OSError as error:
-            raise UserError(f"cannot write {target}: {error.strerror or error}") from error
+    paths = [path.with_name(f"{path.name}.{kind}") for kind in KINDS]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with common_look(), style.context(FIXED):
+            lay_out(figure)
+            write(figure, *paths)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
     return paths
+
+
+def write(figure: Figure, png: Path, svg: Path, pdf: Path) -> None:
+    """By the canvases themselves: `savefig` draws every format twice. No dates, no versions."""
+    figure.set_dpi(DOTS)
+    raster: Any = FigureCanvasAgg(figure)  # what canvases print with has no types
+    raster.print_png(png, metadata={"Software": NAME})
+    drawing: Any = FigureCanvasSVG(figure)
+    drawing.print_svg(svg, metadata={"Creator": NAME, "Date": None})
+    sheet: Any = FigureCanvasPdf(figure)
+    sheet.print_pdf(pdf, metadata={"Creator": NAME, "Producer": NAME, "CreationDate": None})

@@ -12,32 +12,31 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.figures.grid import grid
+from bison_ocl.report.figures.grid import AF_CONVENTION, grid, note
 from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared
 from bison_ocl.report.figures.panels import Line, Panel, panels
-from bison_ocl.report.figures.printed import printed
-from bison_ocl.report.figures.style import CENTRED, GREY, VERMILION, common_look, ink
+from bison_ocl.report.figures.style import CENTRED, VERMILION, common_look, ink
+from bison_ocl.report.labels import labelled
 from bison_ocl.report.names import variant
+from bison_ocl.report.weights import WEIGHTS
 
-WEIGHTS = ("beta", "lambda")
 NOTE = (
-    "Solid frame: the best cell. Dashed frame: the weights that the paper uses. "
-    "Balance: √(max(AI, 0)² + max(AF, 0)²), distance from neither forgetting nor intransigence; "
-    "AF as in the paper's tables."
+    "Means over runs. Solid frame: the best cell. Dashed frame: the weights that the paper uses. "
+    "Balance: √(max(AI, 0)² + max(AF, 0)²), distance from neither forgetting nor intransigence."
 )
 
 
 @common_look()
-def sensitivity(records: Sequence[Record]) -> Figure:
+def sensitivity(item: str, records: Sequence[Record]) -> Figure:
     """For each stream and memory a map of AA and, where AI is known, one of balance."""
-    shown = [panel for panel in panels(weighted(records)) if len(panel.lines) > 1]
+    shown = [panel for panel in panels(weighted(records), labelled) if len(panel.lines) > 1]
     if not shown:
         raise NotShown("no runs with more than one choice of beta and lambda")
     maps = [one for panel in shown for one in maps_of(panel)]
     figure, places = grid(len(maps), width=5.2, height=3.4, columns=2)
     for one, axes in zip(maps, places, strict=True):
-        draw(figure, axes, one)
-    figure.supxlabel(NOTE, fontsize=7.5, color=GREY, wrap=True)
+        draw(figure, axes, item, one)
+    note(figure, NOTE, AF_CONVENTION)
     return figure
 
 
@@ -101,7 +100,7 @@ class Map:
         return found
 
 
-def draw(figure: Figure, axes: Axes, one: Map) -> None:
+def draw(figure: Figure, axes: Axes, item: str, one: Map) -> None:
     image = axes.imshow(one.values, cmap=one.colours, aspect="auto", origin="lower")
     for (row, column), value in np.ndenumerate(one.values):
         if not np.isnan(value):
@@ -113,7 +112,7 @@ def draw(figure: Figure, axes: Axes, one: Map) -> None:
         if line.label.main:
             row, column = one.cell(line)
             frame(axes, row, column, "--", "paper's choice")
-            number = printed(line, "AA")
+            number = line.printed(item, "AA")
             if number is not None and one.measure is accuracy:
                 at = f"β = {one.betas[row]:g}, λ = {one.lambdas[column]:g}"
                 title += f"\npaper: {number:g} at {at}"

@@ -9,19 +9,19 @@ from matplotlib.figure import Figure
 
 from bison_ocl.evaluate.confusion import Measure, by_task
 from bison_ocl.experiments.records import Record
+from bison_ocl.report.classes import similar_pairs, task_of_class
 from bison_ocl.report.figures.bars import Bar, bar_legend, beside
-from bison_ocl.report.figures.class_order import similar_pairs, task_of_class
-from bison_ocl.report.figures.grid import grid
+from bison_ocl.report.figures.grid import THIN, grid, note
 from bison_ocl.report.figures.groups import Floats, Group
-from bison_ocl.report.figures.similar_curves import MEASURES, where, with_similar_pairs
+from bison_ocl.report.figures.similar_curves import MEASURES, NOTE, where, with_similar_pairs
 from bison_ocl.report.figures.style import common_look
 from bison_ocl.report.names import class_name
 
 
 @common_look()
-def similar_bars(records: Sequence[Record]) -> Figure:
+def similar_bars(item: str, records: Sequence[Record]) -> Figure:
     """Averaged over the classes of each task."""
-    shown = with_similar_pairs(records)
+    shown = with_similar_pairs(item, records)
     figure, places = grid(len(MEASURES), width=5.2)
     for (name, measure), axes in zip(MEASURES.items(), places, strict=True):
         bars = [Bar(line.title, line.look, values(measure, line.group)) for line in shown]
@@ -31,12 +31,13 @@ def similar_bars(records: Sequence[Record]) -> Figure:
         title = f"{name.partition(' ')[0]} at the end, by task\n{where(shown)}"
         axes.set(ylabel=name, title=title)
     bar_legend(figure, places[0], bars)
+    note(figure, NOTE, THIN)
     return figure
 
 
 def values(measure: Measure, group: Group) -> Floats:
     """In percent [seeds, T]."""
-    pairs = similar_pairs(group)
+    pairs = similar_pairs(group.first)
     return 100 * np.array(
         [
             by_task(measure, record["confusion"][-1], pairs, task_of_class(record))

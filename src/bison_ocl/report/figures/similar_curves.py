@@ -14,10 +14,10 @@ from bison_ocl.evaluate.confusion import (
     similar_precision,
 )
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.figures.class_order import similar_pairs, task_of_class
+from bison_ocl.report.classes import similar_pairs, task_of_class
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.curves import count_tasks, draw
-from bison_ocl.report.figures.grid import grid, legend
+from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.groups import Floats, Group, NotShown
 from bison_ocl.report.figures.panels import Line, place_title, seeds
 from bison_ocl.report.figures.style import common_look
@@ -26,12 +26,16 @@ MEASURES: dict[str, Measure] = {
     "SC@1 (%), lower is better": similar_confusion,
     "P_sim (%), higher is better": similar_precision,
 }
+NOTE = (
+    "Mean over classes with a similar partner. SC@1: share of a class's images taken for the "
+    "partner. P_sim: of those given their class or the partner, the share that is right."
+)
 
 
 @common_look()
-def similar_curves(records: Sequence[Record]) -> Figure:
+def similar_curves(item: str, records: Sequence[Record]) -> Figure:
     """Averaged over the classes whose partner was seen too, so from the second task on."""
-    shown = with_similar_pairs(records)
+    shown = with_similar_pairs(item, records)
     figure, places = grid(len(MEASURES))
     for (name, measure), axes in zip(MEASURES.items(), places, strict=True):
         for line in shown:
@@ -41,12 +45,13 @@ def similar_curves(records: Sequence[Record]) -> Figure:
         axes.set(ylabel=name, title=title)
         axes.set_ylim(bottom=0)
     legend(figure, shown)
+    note(figure, NOTE, DEVIATION)
     return figure
 
 
-def with_similar_pairs(records: Sequence[Record]) -> list[Line]:
+def with_similar_pairs(item: str, records: Sequence[Record]) -> list[Line]:
     """The experiments on a stream whose similar classes are known."""
-    found = [line for line in with_confusion(records) if similar_pairs(line.group)]
+    found = [line for line in with_confusion(item, records) if similar_pairs(line.group.first)]
     if not found:
         raise NotShown("pairs of similar classes are known for split-cifar10, order:confusion only")
     return found
@@ -58,7 +63,7 @@ def where(lines: Sequence[Line]) -> str:
 
 def curves(measure: Measure, group: Group) -> Floats:
     """In percent [seeds, T]; NaN while no pair is complete."""
-    pairs = similar_pairs(group)
+    pairs = similar_pairs(group.first)
     return 100 * np.array(
         [
             after_each_task(measure, record["confusion"], pairs, task_of_class(record))

@@ -9,29 +9,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.figures.grid import grid
+from bison_ocl.report.cost import BASELINE, hardware
+from bison_ocl.report.figures.grid import grid, note
 from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared, deviation, mean
 from bison_ocl.report.figures.panels import Panel, panels
-from bison_ocl.report.figures.style import BLUE, GREY, ORANGE, common_look
+from bison_ocl.report.figures.style import BLUE, ORANGE, common_look
+from bison_ocl.report.folder import own
+from bison_ocl.report.labels import label_of
 
-BASELINE = "er"
+DEVIATION = "Thin lines: one standard deviation of the whole run."
 PARTS = {"train_s": ("training", BLUE), "test_s": ("tests", ORANGE)}
 
 
 @common_look()
-def time_bars(records: Sequence[Record]) -> Figure:
+def time_bars(item: str, records: Sequence[Record]) -> Figure:
     """One panel a stream and memory, one bar a method, the fastest on top."""
-    timed = [r for r in compared(records) if PARTS.keys() <= r.get("timing", {}).keys()]
-    own = [record for record in timed if not record.get("rule")]  # one network, one time
-    if not own:
+    once = own(compared(records))  # one network, one time
+    timed = [r for r in once if PARTS.keys() <= r.get("timing", {}).keys()]
+    if not timed:
         raise NotShown("no times in the records")
-    shown = panels(own)
+    shown = panels(timed, label_of(item))
     most = max(len(panel.lines) for panel in shown)
     figure, places = grid(len(shown), width=5.4, height=1.2 + 0.27 * most)
     for panel, axes in zip(shown, places, strict=True):
         draw(axes, panel)
     figure.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    figure.supxlabel(hardware(own), fontsize=8, color=GREY)
+    note(figure, DEVIATION, *(f"{said[:1].upper()}{said[1:]}." for said in hardware(timed)))
     return figure
 
 
@@ -66,13 +69,3 @@ def seconds(group: Group) -> Floats:
 def totals(group: Group) -> Floats:
     """Of each run [seeds]."""
     return np.array([sum(r["timing"][part] for part in PARTS) for r in group.records])
-
-
-def hardware(records: Sequence[Record]) -> str:
-    """What was measured on which machine; times of several machines do not compare."""
-    devices = sorted({str(r.get("environment", {}).get("device")) for r in records})
-    if len(devices) > 1:
-        return f"Measured on {', '.join(devices)}: do not compare across machines."
-    together = max(int(r["timing"].get("seeds_at_once", 1)) for r in records)
-    shared = f" Up to {together} seeds trained together: a run's time is its share."
-    return f"Measured on {devices[0]}." + shared * (together > 1)

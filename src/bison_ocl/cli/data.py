@@ -1,0 +1,56 @@
+"""`data`: datasets fetched and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bison_ocl.cli.options import DataDir, HeldOut, ImageSize, Tasks, folder_options
+
+app = typer.Typer(help="Fetch and check datasets.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="A dataset; see `bison-ocl datasets`.")]
+
+
+@app.command()
+def fetch(name: Name, data_dir: DataDir = None) -> None:
+    """Download the official archive of a dataset, or say what to put where."""
+    from bison_ocl.data import source_of
+    from bison_ocl.data.official import ARCHIVES
+
+    if name not in ARCHIVES:
+        source_of(name, data_dir)
+        print(f"{name} is there; it has no official archive to download")
+        return
+    from bison_ocl.data.bar import downloading
+    from bison_ocl.data.fetch import fetch
+    from bison_ocl.data.places import data_folder
+
+    with downloading(ARCHIVES[name].file) as watch:
+        path = fetch(ARCHIVES[name], data_folder(data_dir), watch)
+    print(f"{path} is whole; `bison-ocl data check {name}` shows what is in it")
+
+
+@app.command()
+def check(
+    name: Name,
+    data_dir: DataDir = None,
+    out: Annotated[Path, typer.Option(help="Folder for the contact sheet.")] = Path(),
+    image_size: ImageSize = None,
+    tasks: Tasks = None,
+    held_out: HeldOut = None,
+) -> None:
+    """Read the files of a dataset: counts, checksums, duplicates and a contact sheet."""
+    from bison_ocl.data import source_of
+    from bison_ocl.data.cache import state_of_cache
+    from bison_ocl.data.check import check, describe
+    from bison_ocl.data.places import cache_folder
+    from bison_ocl.data.sheet import save
+
+    source = source_of(name, data_dir, **folder_options(image_size, tasks, held_out))
+    findings = check(source)
+    print("\n".join(describe(findings)))
+    print(f"contact sheet: {save(findings, out)}")
+    print(f"cache: {state_of_cache(source, cache_folder(data_dir))}")

@@ -1,0 +1,46 @@
+"""`report` and `demo`: results beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="With results.jsonl, or folders that have one.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the report; else the same.")] = None,
+) -> None:
+    """Set results beside the paper's: tables, figures, RESULTS.md and report.html."""
+    write_and_show(folder, out)
+
+
+def write_and_show(folder: Path, out: Path | None = None, items: Sequence[str] = ()) -> None:
+    """Write the report of a folder and print the tables of some items, or of all."""
+    from bison_ocl.experiments.progress import say
+    from bison_ocl.report.text import show
+    from bison_ocl.report.write import write
+
+    written = write(folder, out)
+    show(table for item in items or written.tables for table in written.tables[item])
+    for warning in written.warnings:
+        say(f"note: {warning}")
+    print(f"report: {written.page}; to read and to print: {written.results}")
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for results and report.")] = Path("demo"),
+    seeds: Annotated[str, typer.Option(help="Such as 0-4.")] = "0",
+) -> None:
+    """Compare FINE-TUNE, ER and BISON on embedded handwritten digits, in about a minute."""
+    from bison_ocl.experiments.spec import parse_seeds
+
+    asked = parse_seeds(seeds)
+    from bison_ocl.experiments.demo import train_all
+    from bison_ocl.report.tables import rows, show
+    from bison_ocl.report.write import write
+
+    show(rows(train_all(out, asked)))
+    print(f"report: {write(out).page}")

@@ -1,0 +1,212 @@
+"""`reproduce`: tables and figures of the paper, planned, run and reported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from bison_ocl.cli.fail import fail
+from bison_ocl.cli.options import (
+    CheckpointEvery,
+    Compiling,
+    DataDir,
+    Device,
+    Precision,
+    Track,
+    check_positive,
+    chosen_device,
+)
+from bison_ocl.cli.report import write_and_show
+from bison_ocl.errors import UserError
+
+if TYPE_CHECKING:
+    from bison_ocl.experiments.plan import Plan
+    from bison_ocl.experiments.units import Options
+    from bison_ocl.experiments.work import Carry
+
+
+def reproduce(
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(help="Such as table1; all is the whole paper; see --list."),
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the items, their runs and their cost here.")
+    ] = False,
+    planned: Annotated[
+        bool, typer.Option("--plan", help="Show what would run, and run nothing.")
+    ] = False,
+    seeds: Annotated[str | None, typer.Option(help="Such as 0-4; else the paper's number.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these, such as er,bison.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="Only these datasets; an item is moved to one that it does not use."),
+    ] = None,
+    memory: Annotated[str | None, typer.Option(help="Only these sizes, such as 200,500.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="key=value for all methods that read it; repeatable."),
+    ] = None,
+    device: Device = "auto",
+    precision: Precision = "tf32",
+    compiling: Compiling = False,
+    engine: Annotated[Literal["local", "ray"], typer.Option(help="ray: a cluster.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes on CPU; else one for each core.")
+    ] = None,
+    checkpoint_every: CheckpointEvery = 30.0,
+    out: Annotated[Path, typer.Option(help="Folder for all items and the report.")] = Path(
+        "reproduction"
+    ),
+    track: Track = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Run tables and figures of the paper, or what is left of them, beside the paper's numbers."""
+    check_positive(processes=processes, checkpoint_every=checkpoint_every)
+    if listed:
+        list_items(chosen_device(device), processes)
+        return
+    if not items:
+        raise UserError("say which item: `bison-ocl reproduce --list` shows them")
+    from bison_ocl.experiments.plan import Wanted, named, plan
+    from bison_ocl.experiments.spec import parse_seeds
+
+    wanted = Wanted(
+        seeds=parse_seeds(seeds) if seeds is not None else (),
+        methods=parts("methods", methods),
+        data=parts("data", data),
+        memory=[whole_number("memory", part) for part in parts("memory", memory)],
+        settings=assignments(settings),
+    )
+    plans = [plan(name, wanted) for name in named(items)]
+    if planned:
+        for found in plans:
+            show_plan(found, out, precision)
+        return
+    elsewhere = engine == "ray" and device == "cuda"  # the GPU is that of another node
+    where = device if elsewhere else chosen_device(device)
+    engines = {
+        found.name: chosen_engine(engine, address, where, processes, found.item.alone)
+        for found in plans
+    }
+    how: Options = {
+        "device": where,
+        "precision": precision,
+        "compiling": compiling,
+        "data_dir": data_dir,
+        "checkpoint_every": checkpoint_every,
+    }
+    failed = carry_out(plans, engines, out, track, how)
+    write_report([found.name for found in plans], out)
+    if failed:
+        runs = sum(found.runs for found in plans)
+        fail(f"{failed} of {runs} runs failed; the same command tries them again", 1)
+
+
+def carry_out(
+    plans: Sequence[Plan], engines: dict[str, Carry], out: Path, track: str | None, how: Options
+) -> int:
+    """One plan after the other; how many runs failed."""
+    from bison_ocl.experiments.board import showing
+    from bison_ocl.experiments.progress import say
+    from bison_ocl.experiments.records import whole
+    from bison_ocl.experiments.reproduce import RESULTS, reproduce
+    from bison_ocl.experiments.tracking import track_all, tracked, tracker
+
+    tracking = tracker(track, out) if track else None
+    failed = 0
+    for found in plans:
+        engine, together = engines[found.name], found.item.alone or how["device"] == "cuda"
+        engine = tracked(engine, tracking) if tracking else engine
+        for outcome in reproduce(found, out, together, engine, showing, say, **how):
+            failed += len(outcome.job.seeds) - len(outcome.records)
+        if tracking:  # also what was finished before
+            track_all(whole(out / found.name / RESULTS), tracking)
+    return failed
+
+
+def chosen_engine(
+    name: str, address: str | None, device: str, processes: int | None, alone: bool
+) -> Carry:
+    """The engine with its options. alone: nothing may run beside a unit."""
+    if name == "ray":
+        if alone:
+            raise UserError("time and efficiency measure one machine: leave out --engine ray")
+        from bison_ocl.experiments import cluster
+
+        return partial(cluster.carry_out, address=address)
+    if address is not None:
+        raise UserError("--address is that of a Ray cluster: add --engine ray")
+    from bison_ocl.experiments import local
+
+    at_once = 1 if alone or device == "cuda" else processes or local.cores()
+    return partial(local.carry_out, processes=at_once, warm_up=alone)
+
+
+def write_report(names: Sequence[str], out: Path) -> None:
+    """Of all that is there, if anything is; the tables of these items are printed."""
+    done = [name for name in names if (out / name / "results.jsonl").exists()]
+    if not done:  # every run failed
+        return
+    try:
+        write_and_show(out, items=done)
+    except UserError as error:
+        raise UserError(f"the runs are kept, but there is no report: {error}") from error
+
+
+def show_plan(found: Plan, out: Path, precision: str) -> None:
+    """What a plan holds and what of it is left."""
+    from bison_ocl.experiments.agenda import contents, left_of, show
+
+    left = left_of(found, out, lambda text: print(text, file=sys.stderr), precision)
+    show(contents(found, left))
+    seeds = f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
+    print(f"{found.name}: {found.runs} runs, {seeds} of each; {sum(left)} of them to run")
+
+
+def list_items(device: str, processes: int | None) -> None:
+    """What the paper holds, and how long it would take here."""
+    from bison_ocl.experiments.agenda import listing, show
+    from bison_ocl.experiments.costs import seconds_of_a_step
+    from bison_ocl.experiments.local import cores
+
+    step = seconds_of_a_step(device)
+    at_once = 1 if device == "cuda" else processes or cores()
+    show(listing(step, at_once))
+    print(
+        "new: runs that no item above has; what items share is run once.\n"
+        f"Estimates: a step of ER takes {1e3 * step:.0f} ms here, timed just now; other methods by "
+        f"recorded ratios; processes at a time: {at_once}. They may be wrong by a factor of two. "
+        "On a GPU, seeds trained together take less."
+    )
+
+
+def parts(option: str, text: str | None) -> list[str]:
+    """`er,bison` as a list; nothing where nothing is said."""
+    if text is None:
+        return []
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise UserError(f"--{option} is empty: leave it out for all")
+    return found
+
+
+def whole_number(option: str, text: str) -> int:
+    if not text.isdecimal():
+        raise UserError(f"--{option} {text}: give whole numbers, such as 200,500")
+    return int(text)
+
+
+def assignments(settings: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """Settings as pairs; what reads them is imported only where there are some."""
+    if not settings:
+        return ()
+    from bison_ocl.methods.settings import parse
+
+    return tuple(parse(settings).items())

@@ -1,0 +1,27 @@
+"""`rerun`: a record again, from itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bison_ocl.cli.options import DataDir, Device, chosen_device
+
+
+def rerun(
+    place: Annotated[str, typer.Argument(help="A record: results.jsonl:LINE.")],
+    device: Device = "auto",
+    out: Annotated[Path, typer.Option(help="Folder for the new record.")] = Path("rerun"),
+    data_dir: DataDir = None,
+) -> None:
+    """Run a record again from itself and say whether it comes out the same."""
+    from bison_ocl.experiments.progress import say, watching
+    from bison_ocl.experiments.rerun import chosen, compared, rerun
+    from bison_ocl.report.tables import rows, show
+
+    record = chosen(place)
+    again = rerun(record, out, chosen_device(device), data_dir, watching, say)
+    show(rows([again]))
+    print(f"{place}: {compared(record, again)}")

@@ -1,0 +1,123 @@
+"""`run`: one method on one dataset."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bison_ocl.cli.options import (
+    CheckpointEvery,
+    Compiling,
+    DataDir,
+    Device,
+    HeldOut,
+    ImageSize,
+    Precision,
+    Tasks,
+    Track,
+    check_positive,
+    chosen_device,
+    folder_options,
+)
+from bison_ocl.errors import UserError
+
+if TYPE_CHECKING:
+    from bison_ocl.experiments.runner import Job
+
+
+def run(
+    method: Annotated[str, typer.Argument(help="A method; see `bison-ocl methods`.")],
+    data: Annotated[str, typer.Option(help="A dataset; see `bison-ocl datasets`.")],
+    memory: Annotated[int, typer.Option(help="Images the memory holds.")] = 1000,
+    stream: Annotated[
+        str, typer.Option(help="A stream, such as blurry:disjoint=50; see `bison-ocl streams`.")
+    ] = "class-incremental",
+    seeds: Annotated[str, typer.Option(help="Such as 0-9 or 0,2,5.")] = "0",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting, key=value; repeatable.")
+    ] = None,
+    device: Device = "auto",
+    out: Annotated[Path, typer.Option(help="Folder for results.jsonl and checkpoints.")] = Path(
+        "runs"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Continue interrupted seeds.")] = False,
+    checkpoint_every: CheckpointEvery = 30.0,
+    save_model: Annotated[
+        bool, typer.Option("--save-model", help="Keep each trained model, for Learner.load.")
+    ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="Score the same networks by another rule too: ncm."),
+    ] = None,
+    seeds_at_once: Annotated[
+        int | None,
+        typer.Option(help="Seeds trained together; else as many as fit on a GPU, one on a CPU."),
+    ] = None,
+    precision: Precision = "tf32",
+    compiling: Compiling = False,
+    track: Track = None,
+    data_dir: DataDir = None,
+    image_size: ImageSize = None,
+    tasks: Tasks = None,
+    held_out: HeldOut = None,
+) -> None:
+    """Train one method on one dataset, seed by seed, and print the table."""
+    from bison_ocl.experiments.spec import parse_seeds
+
+    asked = parse_seeds(seeds)
+    if memory < 0:
+        raise UserError("--memory must not be negative")
+    check_positive(checkpoint_every=checkpoint_every)
+    from bison_ocl.experiments.progress import say, watching
+    from bison_ocl.experiments.records import read
+    from bison_ocl.experiments.runner import Job, run
+    from bison_ocl.experiments.tracking import track_all, tracker
+    from bison_ocl.methods.settings import parse
+    from bison_ocl.report.tables import rows, show
+
+    job = Job(
+        method,
+        data,
+        memory,
+        asked,
+        parse(settings or []),
+        out,
+        device=chosen_device(device),
+        resume=resume,
+        checkpoint_every=checkpoint_every,
+        save_model=save_model,
+        stream=stream,
+        data_dir=data_dir,
+        data_options=folder_options(image_size, tasks, held_out),
+        also=tuple(dict.fromkeys(also or ())),
+        seeds_at_once=seeds_at_once,
+        precision=precision,
+        compiling=compiling,
+    )
+    tracking = tracker(track, out) if track else None
+    found = run(job, watching, say)
+    lines = rows(found, beside=read(job.results))
+    show(lines)
+    if tracking:
+        track_all(found, tracking)
+    if any(line.AI is None for line in lines):
+        say(f"AI needs FINE-TUNE on the same seeds: {shlex.join(reference(job, seeds))}")
+
+
+def reference(job: Job, seeds: str) -> list[str]:
+    """The command that trains what the AI of a job is measured against."""
+    from bison_ocl.experiments.intransigence import REFERENCE
+    from bison_ocl.experiments.spec import PLAIN
+    from bison_ocl.stream.streams import DEFAULT
+
+    words = ["bison-ocl", "run", REFERENCE, "--data", job.data, "--seeds", seeds]
+    words += ["--out", str(job.out)]
+    words += ["--stream", job.stream] if job.stream != DEFAULT else []
+    words += ["--data-dir", str(job.data_dir)] if job.data_dir else []
+    words += ["--precision", job.precision] if job.precision != PLAIN else []
+    for name, value in job.data_options.items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    return words

@@ -1,0 +1,33 @@
+"""Classes of a run: which are similar, which came when (Wen 2026, confusion study)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bison_ocl.data.cifar10 import CIFAR10
+from bison_ocl.evaluate.confusion import Integers, Pairs
+from bison_ocl.experiments.records import Record
+
+SIMILAR: dict[tuple[str, str], Pairs] = {
+    (CIFAR10.name, "order:confusion"): ((3, 5), (4, 7), (1, 9), (0, 8), (2, 6))
+}
+"""Each the other's likeliest mistake, by dataset and stream. CIFAR-10: cat and dog, deer and horse,
+automobile and truck, airplane and ship, bird and frog, each split over two tasks (methods sheet
+§4.6)."""
+
+
+def similar_pairs(record: Record) -> Pairs:
+    """The pairs of similar classes; none where the paper names none."""
+    return SIMILAR.get((record["data"], record["stream"]), ())
+
+
+def task_of_class(record: Record) -> Integers:
+    """After which task each class was first tested, from 0 [C]; needs confusion matrices."""
+    tested = np.array(record["confusion"]).sum(2) > 0
+    return np.asarray(tested.argmax(0))
+
+
+def newest(record: Record) -> tuple[int, ...]:
+    """The classes of the last task, as they first came; needs confusion matrices."""
+    tasks = task_of_class(record)
+    return tuple(label for label in record["class_order"] if tasks[label] == tasks.max())

@@ -1,0 +1,118 @@
+"""How the lines of tables, figures and the page are called: methods, parts of BISON, directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from bison_ocl.experiments.intransigence import REFERENCE
+from bison_ocl.experiments.paper import ITEMS
+from bison_ocl.experiments.records import Record
+from bison_ocl.report import names
+from bison_ocl.report.cells import Label
+
+MAIN = "bison"
+"""the method that others are tested against"""
+
+LabelOf = Callable[[Record], Label]
+
+
+def label_of(item: str) -> LabelOf:
+    """What an item calls the line of a run."""
+    return LABELS.get(item) or partial(labelled_in, item)
+
+
+def labelled_in(item: str, record: Record) -> Label:
+    """By the method; what all runs of an item share is no variant there."""
+    return labelled(record, usual=common_settings(item, record["method"], record["data"]))
+
+
+def labelled(
+    record: Record, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
+) -> Label:
+    """A line of its own for each method, and for each way in which its settings were changed."""
+    changed = names.variant(record, usual, shown)
+    label = method_label(record["method"])
+    if not changed:
+        return label
+    return replace(label, text=f"{label.text} ({changed})", printed=None, main=False)
+
+
+def method_label(method: str) -> Label:
+    """The line of a method by its preset."""
+    return Label(
+        names.method_name(method),
+        names.category(method),
+        printed=method,
+        main=method == MAIN,
+        reference=method == REFERENCE,
+    )
+
+
+@cache
+def common_settings(item: str, method: str, data: str) -> dict[str, Any]:
+    """The settings that all cells of an item share, as the method has them."""
+    planned = [set(cell.settings) for cell in ITEMS[item].cells] if item in ITEMS else []
+    common = dict(set.intersection(*planned)) if planned else {}
+    settings = names.preset(method.partition(" + ")[0], data, tuple(common.items()))
+    return {name: settings[name] for name in common if name in settings}
+
+
+PARTS = {"dc": "DC", "pal": "PAL", "paf": "PAF"}
+ABLATIONS = {
+    "DC, PAL, PAF": "BISON",
+    "DC, PAL": "w/o PAF",
+    "DC, PAF": "w/o PAL",
+    "DC": "w/o PAF & PAL",
+    "PAL": "w/o DC & PAF",
+    "": "w/o all",
+}
+"""The paper's names by the parts that are left."""
+
+
+def by_parts(record: Record) -> Label:
+    """A line of the ablation, by the parts of BISON that a run has; others by their own name."""
+    if record["method"] != MAIN:
+        return labelled(record)
+    settings = record["settings"]
+    left = ", ".join(PARTS[part] for part in PARTS if settings[part] not in (False, "off"))
+    changed = names.variant(record, shown=PARTS)
+    name = ABLATIONS.get(left, f"with {left}")
+    return Label(
+        f"{name} ({changed})" if changed else name,
+        left or "none",
+        printed=None if changed else name,
+        main=name == "BISON" and not changed,
+    )
+
+
+def by_directions(record: Record) -> Label:
+    """(bs, sb): proxy-anchor loss from buffer to stream, feedback from stream to buffer."""
+    if record["method"] != MAIN:
+        return labelled(record)
+    settings = record["settings"]
+    return by_setting(record, f"({settings['pal']}, {settings['paf']})", ("pal", "paf"))
+
+
+def by_buffer_batch(record: Record) -> Label:
+    """The size of the buffer batch; of methods other than BISON, with their name."""
+    method = "" if record["method"] == MAIN else f"{names.method_name(record['method'])} "
+    text = f"{method}{record['settings']['buffer_batch']}"
+    return by_setting(record, text, ("buffer_batch",))
+
+
+def by_setting(record: Record, text: str, shown: Sequence[str]) -> Label:
+    """A line named by some settings; others that differ from the preset follow."""
+    changed = names.variant(record, shown=shown)
+    usual = not names.variant(record)
+    return Label(
+        f"{text} ({changed})" if changed else text,
+        printed=record["method"] if usual else None,
+        main=usual and record["method"] == MAIN,
+    )
+
+
+LABELS: Mapping[str, LabelOf] = {"ablation": by_parts, "directions": by_directions}
+"""Items that call their lines by something else than the method."""

@@ -1,0 +1,74 @@
+"""Best and runner-up of a table, and the test between its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+
+from bison_ocl.report.cells import LEVEL, Cell, Table
+from bison_ocl.report.significance import holm, sign_flip
+
+DIGITS = 9
+"""up to which means are compared: beyond them, sums in another order differ"""
+
+
+def marked(table: Table, whole_group: bool = False, tested: bool = True) -> Table:
+    """The table with ranks, over columns or over whole groups of them, and with p-values."""
+    groups = list(table.groups().values())
+    fields = groups if whole_group else [[number] for group in groups for number in group]
+    cells = [list(line.cells) for line in table.lines]
+    rows = [row for row, line in enumerate(table.lines) if not line.label.reference]
+    for numbers in fields:
+        rank(table, cells, [(row, number) for row in rows for number in numbers])
+    if tested:
+        for number in range(len(table.columns)):
+            test(table, cells, rows, number)
+    lines = zip(table.lines, cells, strict=True)
+    return replace(table, lines=tuple(replace(line, cells=tuple(row)) for line, row in lines))
+
+
+def rank(table: Table, cells: list[list[Cell]], places: Sequence[tuple[int, int]]) -> None:
+    """Mark the best and the next best of some places; equal ones share a rank."""
+    better = table.columns[places[0][1]].measure.better if places else None
+    found = {place: cells[place[0]][place[1]].ours for place in places}
+    means = {place: round(ours.mean, DIGITS) for place, ours in found.items() if ours}
+    values = sorted(set(means.values()), reverse=better == "higher")
+    if better is None or len(values) < 2:
+        return
+    for (row, number), mean in means.items():
+        if mean in values[:2]:
+            cells[row][number] = replace(cells[row][number], rank=1 + values.index(mean))
+
+
+def test(table: Table, cells: list[list[Cell]], rows: Sequence[int], number: int) -> None:
+    """Test the lines of a column against the main one, or where there is none against the best."""
+    main = next((row for row in rows if table.lines[row].label.main), None)
+    if main is None:
+        main = next((row for row in rows if cells[row][number].rank == 1), None)
+    if main is None:
+        return
+    others = [row for row in rows if row != main]
+    found = against(cells[main][number].values, [cells[row][number].values for row in others])
+    for row, p in zip(others, found, strict=True):
+        cells[row][number] = replace(cells[row][number], p=p)
+
+
+def against(
+    main: Mapping[Hashable, float], others: Sequence[Mapping[Hashable, float]]
+) -> list[float | None]:
+    """p of each, over the runs it shares with the main one, corrected for all that are tested."""
+    shared = [[key for key in other if key in main] for other in others]
+    tested = [
+        sign_flip([other[key] for key in keys], [main[key] for key in keys])
+        for other, keys in zip(others, shared, strict=True)
+        if keys
+    ]
+    corrected = iter(holm(tested))
+    return [next(corrected) if keys else None for keys in shared]
+
+
+def least_seeds(table: Table) -> int:
+    """Pairs that a test needs to fall below the level, so many being made in a column."""
+    columns = range(len(table.columns))
+    tests = max(sum(line.cells[n].p is not None for line in table.lines) for n in columns)
+    return next(n for n in range(1, 64) if tests * 2 / 2**n < LEVEL)

@@ -1,0 +1,155 @@
+"""`bison-ocl reproduce`: what it prints, its status, one line for bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bison_ocl.experiments import costs, local
+from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.work import Done, Outcome, Started
+from tests.cli.calling import Call, refused
+from tests.digits import few, use
+from tests.experiments.inline import one_by_one
+
+SMALL = ["--data", "split-digits", "--set", "filters=1", "--set", "stream_batch=20"]
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that stays here, and few digits."""
+    use(monkeypatch, few)
+    monkeypatch.setattr(local, "carry_out", inline)
+
+
+def inline(jobs: Sequence[Job], started: Started, done: Done, **options: object) -> None:
+    one_by_one(jobs, started, done)
+
+
+def test_list_shows_every_item_with_runs_and_an_honest_estimate(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "seconds_of_a_step", lambda device: 0.1)
+    said = call("reproduce", "--list", "--processes", "2", "--device", "cpu")
+    assert said.status == 0
+    lines = {line.split()[0]: line for line in said.out.splitlines()[1:15]}
+    assert lines["table1"].split()[-4:] == ["1290", "1290", "33.4", "days"]
+    assert lines["balance"].split()[-4:-2] == ["590", "0"]
+    assert lines["all"].split()[-4:-2] == ["2105", "2105"]
+    assert "Figure 7" in lines["confusion"]
+    assert "a step of ER takes 100 ms here, timed just now" in said.out
+    assert "processes at a time: 2" in said.out
+
+
+def test_plan_prints_what_would_run_and_runs_nothing(call: Call, tmp_path: Path) -> None:
+    said = call(
+        "reproduce", "feature-enhancement", "--plan", "--methods", "onpro", "--out", tmp_path
+    )
+    assert said.status == 0
+    assert "filters=64 buffer_batch=64" in said.out
+    assert "15 runs, 15 seeds of each; 15 of them to run" in said.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_runs_reports_and_goes_on(call: Call, tmp_path: Path) -> None:
+    words = ["reproduce", "ablation", *SMALL, "--seeds", "0", "--out", tmp_path]
+    said = call(*words)
+    assert said.status == 0, said.err
+    assert "ablation: 7 runs to do, 0 finished, 0 copied from other items" in said.err
+    assert "7 of 7 done" in said.err
+    assert "w/o PAF" in said.out
+    assert "report.html" in said.out
+    lines = (tmp_path / "ablation/results.jsonl").read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [record["method"] for record in found] == ["finetune", *["bison"] * 6]
+    assert "ablation" in (tmp_path / "RESULTS.md").read_text()
+    planned = call(*words[:-2], "--seeds", "0-1", "--plan", "--out", tmp_path)
+    assert "14 runs, 2 seeds of each; 7 of them to run" in planned.out
+
+
+def test_a_failed_run_is_named_and_the_status_says_so(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unlucky(jobs: Sequence[Job], started: Started, done: Done, **options: object) -> None:
+        one_by_one(jobs[1:], started, done)
+        done(Outcome(jobs[0], [], "OutOfMemoryError: too large"))
+
+    monkeypatch.setattr(local, "carry_out", unlucky)
+    said = call("reproduce", "confusion", *SMALL, "--seeds", "0", "--out", tmp_path)
+    assert said.status == 1
+    assert "failed: er filters=1 stream_batch=20" in said.err
+    assert "OutOfMemoryError: too large" in said.err
+    assert "1 of 3 runs failed" in said.err
+    assert len((tmp_path / "confusion/results.jsonl").read_text().splitlines()) == 2
+
+
+def test_if_every_run_fails_there_is_no_report_and_the_status_says_so(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hopeless(jobs: Sequence[Job], started: Started, done: Done, **options: object) -> None:
+        for job in jobs:
+            done(Outcome(job, [], "no luck"))
+
+    monkeypatch.setattr(local, "carry_out", hopeless)
+    said = call("reproduce", "confusion", *SMALL, "--seeds", "0", "--out", tmp_path)
+    assert said.status == 1
+    assert said.err.count("no luck") == 3
+    assert "3 of 3 runs failed" in said.err
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["reproduce"], "--list"),
+        (["reproduce", "tabel1"], "did you mean 'table1'"),
+        (["reproduce", "table1", "--seeds", "x"], "such as 0-9"),
+        (["reproduce", "table1", "--memory", "few"], "whole numbers"),
+        (["reproduce", "table1", "--processes", "0"], "--processes must be above 0"),
+        (["reproduce", "table1", "--methods", ","], "--methods is empty"),
+        (["reproduce", "table1", "--engine", "slurm"], "'slurm' is not one of 'local', 'ray'"),
+        (["reproduce", "table1", "--address", "auto"], "add --engine ray"),
+        (["reproduce", "time", "--engine", "ray"], "measure one machine"),
+        (["reproduce", "ablation", "--set", "beta"], "key=value"),
+        (
+            ["reproduce", "ablation", "--precision", "fp8"],
+            "'fp8' is not one of 'tf32', 'bf16', 'fp32'",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(call: Call, tmp_path: Path, words: list[str], why: str) -> None:
+    refused(call(*words, "--out", tmp_path), why)
+
+
+def test_a_read_only_folder_is_one_line(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    refused(call("reproduce", "confusion", *SMALL, "--out", tmp_path / "taken"), "cannot write to")
+
+
+def test_several_items_run_in_turn_and_share_their_runs(call: Call, tmp_path: Path) -> None:
+    said = call(
+        "reproduce", "confusion", "similar-pairs", *SMALL, "--seeds", "0", "--out", tmp_path
+    )
+    assert said.status == 0, said.err
+    assert "confusion: 3 runs to do" in said.err
+    assert "similar-pairs: 0 runs to do, 0 finished, 3 copied" in said.err
+    planned = call("reproduce", "all", *SMALL[:2], "--plan", "--out", tmp_path)
+    assert planned.out.count("seeds of each") == 12  # `efficiency` has one
+    assert "efficiency: 2 runs, 1 seed of each" in planned.out
+
+
+def test_results_of_another_schema_beside_it_cost_the_report_not_the_runs(
+    call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "older").mkdir()
+    (tmp_path / "older/results.jsonl").write_text('{"schema": 9}\n')
+    words = ["--methods", "bison", "--seeds", "0", "--out", tmp_path]
+    said = call("reproduce", "confusion", *SMALL, *words)
+    assert said.status == 2
+    last = said.err.splitlines()[-1]
+    assert "the runs are kept, but there is no report" in last
+    assert "older/results.jsonl line 1 has schema 9" in last
+    assert len((tmp_path / "confusion/results.jsonl").read_text().splitlines()) == 1

@@ -1,0 +1,66 @@
+"""`bison-ocl rerun`: a record again, from itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bison_ocl.experiments.rerun import job_of
+from tests.cli.calling import Call, refused
+from tests.digits import few, use
+
+SMALL = ["--data", "split-digits", "--set", "filters=1", "--set", "stream_batch=20"]
+
+
+@pytest.fixture(autouse=True)
+def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, few)
+
+
+def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text("")
+    assert "holds 0 records" in call("rerun", path).err
+    call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
+    assert "ends with line 1" in call("rerun", f"{path}:2").err
+    other = {**json.loads(path.read_text()), "accuracy": [[0.0]], "commit": "other"}
+    path.write_text(json.dumps(other) + "\n")
+    said = call("rerun", path, "--out", tmp_path / "again")
+    assert "commit other is now" in said.out
+    assert "AA was" in said.out
+
+
+def test_it_is_really_run_again_and_comes_out_the_same(call: Call, tmp_path: Path) -> None:
+    call("run", "bison", *SMALL, "--memory", "20", "--seeds", "0-1", "--out", tmp_path)
+    words = ["rerun", f"{tmp_path / 'results.jsonl'}:2"]
+    said = call(*words, "--out", tmp_path / "again")
+    assert said.status == 0
+    assert "the same to the last digit" in said.out
+    refused(call(*words, "--out", tmp_path / "again"), "has this run already", "--out")
+    refused(call(*words, "--out", tmp_path), "has this run already")
+
+
+def test_there_is_no_such_file(call: Call, tmp_path: Path) -> None:
+    refused(call("rerun", tmp_path / "nothing.jsonl:1"), "there is no file")
+
+
+def test_the_job_of_a_record_is_all_that_it_says(tmp_path: Path) -> None:
+    record = {
+        "method": "bison",
+        "data": "folder:cows",
+        "memory": 50,
+        "seed": 7,
+        "settings": {"beta": 0.3, "dc": True},
+        "stream": "natural",
+        "data_options": {"image_size": 32},
+        "also": {"ncm": {}},
+        "precision": "bf16",
+        "timing": {"compiled": True},
+    }
+    job = job_of(record, tmp_path, "cpu", None)
+    assert (job.seeds, job.stream, job.also) == ([7], "natural", ("ncm",))
+    assert (job.precision, job.data_options) == ("bf16", {"image_size": 32})
+    assert job.compiling
+    assert (job.memory, job.settings) == (50, {"beta": 0.3, "dc": True})

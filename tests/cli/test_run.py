@@ -1,0 +1,394 @@
+"""`bison-ocl run`: what it prints, what it writes, and one line with status 2 for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bison_ocl import Learner, checkpoint
+from bison_ocl.data import load
+from bison_ocl.evaluate.metrics import average_accuracy, forgetting
+from bison_ocl.experiments import progress
+from tests.cli.calling import Call, Said, refused
+from tests.digits import shrunk, use
+from tests.experiments.disk import room_for
+
+COMMAND = [str(Path(sys.executable).parent / "bison-ocl")]
+SMALL = [
+    "--data",
+    "split-digits",
+    "--memory",
+    "20",
+    "--set",
+    "filters=1",
+    "--set",
+    "stream_batch=70",
+]
+
+
+@pytest.fixture(autouse=True)
+def small_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For calls inside this process, to save time."""
+    use(monkeypatch, shrunk)
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+class Interrupted(SystemExit):
+    """Ends a run as a kill would, but leaves the process alive."""
+
+
+def interrupt(call: Call, out: Path, method: str = "er") -> Path:
+    """A run that ended during its third task; the path of its checkpoint."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def stop(self: Any, task: int, step: int) -> None:
+            if task == 2:
+                raise Interrupted(9)
+
+        patch.setattr(progress.Lines, "stepped", stop)
+        assert call("run", method, *SMALL, "--out", out).status == 9
+    (path,) = (out / "checkpoints").iterdir()
+    return path
+
+
+def test_run_writes_records_and_prints_their_table(call: Call, tmp_path: Path) -> None:
+    said = call("run", "bison", *SMALL, "--seeds", "0,3", "--out", tmp_path)
+    assert said.status == 0
+    found = records(tmp_path)
+    assert [record["seed"] for record in found] == [0, 3]
+    for record in found:
+        check_schema(record)
+    head, line = said.out.splitlines()
+    assert head.split("  ")[0] == "method"
+    for name in ("AA %", "AF %", "AF_table %", "AI %", "n"):
+        assert name in head
+    shown = " ".join(line.split())
+    parts = []
+    for metric in ("AA", "AF", "AF_table"):
+        values = 100 * np.array([record["metrics"][metric] for record in found])
+        parts.append(f"{values.mean():.1f} ± {values.std(ddof=1):.1f}")
+    assert shown == f"bison split-digits 20 {' '.join(parts)} – 2"
+    hint = said.err.splitlines()[-1]
+    assert hint.startswith("AI needs FINE-TUNE on the same seeds: bison-ocl run finetune --data ")
+    assert f"--seeds 0,3 --out {tmp_path}" in hint
+
+
+def check_schema(record: dict[str, Any]) -> None:
+    """What design.md §6 names, with values that agree with each other."""
+    names = "schema method data memory seed settings class_order accuracy metrics"
+    names += " confusion timing environment commit"
+    assert set(names.split()) <= record.keys()
+    assert (record["schema"], record["method"], record["data"]) == (1, "bison", "split-digits")
+    assert record["memory"] == 20
+    assert {"beta", "lambda", "gamma", "delta", "eta", "filters"} <= record["settings"].keys()
+    assert sorted(record["class_order"]) == list(range(10))
+    matrix, metrics = np.array(record["accuracy"]), record["metrics"]
+    assert matrix.shape == (5, 5)
+    assert not np.triu(matrix, 1).any()
+    assert {"AA", "AF", "AF_table", "AI"} <= metrics.keys()
+    assert metrics["AA"] == average_accuracy(matrix)
+    assert metrics["AF"] == forgetting(matrix, "text")
+    assert metrics["AF_table"] == forgetting(matrix, "table")
+    assert metrics["AI"] is None
+    last = np.array(record["confusion"][-1])
+    assert last.sum() == 340
+    assert np.trace(last) / 340 == pytest.approx(metrics["AA"])
+    assert [set(line) for line in record["log"]] == [{"alpha", "eta_stream", "eta_buffer"}] * 5
+    assert record["timing"]["total_s"] > 0
+    assert {"torch", "python", "device", "threads"} <= record["environment"].keys()
+
+
+def test_runs_of_other_precisions_are_other_runs(call: Call, tmp_path: Path) -> None:
+    words = ("run", "er", *SMALL, "--out", tmp_path)
+    assert call(*words).status == 0
+    said = call(*words, "--precision", "fp32")
+    assert said.status == 0
+    assert "is finished" not in said.err
+    assert said.err.splitlines()[-1].endswith(" --precision fp32")
+    first, second = records(tmp_path)
+    assert [record["precision"] for record in (first, second)] == ["tf32", "fp32"]
+    assert first["accuracy"] == second["accuracy"]  # a CPU has no TF32
+    assert first["losses"] == second["losses"]
+    assert first["losses"]["steps"] == list(range(1, 21))
+    assert "is finished" in call(*words, "--precision", "fp32").err
+
+
+def test_plain_lines_where_there_is_no_terminal(call: Call, tmp_path: Path) -> None:
+    said = call("run", "finetune", *SMALL, "--out", tmp_path)
+    lines = [line for line in said.err.splitlines() if line.startswith("finetune seed 0")]
+    assert [line.split("  ")[1] for line in lines] == [f"task {i}/5" for i in range(1, 6)]
+    assert "step 20/20" in lines[-1]
+    assert f"AA {100 * records(tmp_path)[0]['metrics']['AA']:.1f} %" in lines[-1]
+    assert "\x1b" not in said.out + said.err
+    assert records(tmp_path)[0]["memory"] == 0
+
+
+def test_finished_seeds_are_skipped_with_a_notice(call: Call, tmp_path: Path) -> None:
+    call("run", "finetune", *SMALL, "--seeds", "1", "--out", tmp_path)
+    first = (tmp_path / "results.jsonl").read_bytes()
+    said = call("run", "finetune", *SMALL, "--seeds", "0-1", "--out", tmp_path)
+    assert said.status == 0
+    assert "seed 1 is finished" in said.err
+    assert "seed 0 is finished" not in said.err
+    assert (tmp_path / "results.jsonl").read_bytes().startswith(first)
+    assert [record["seed"] for record in records(tmp_path)] == [1, 0]
+    assert said.out.splitlines()[-1].split()[-1] == "2"
+    other = call("run", "finetune", *SMALL, "--set", "lr=0.05", "--seeds", "1", "--out", tmp_path)
+    assert "skipped\n" not in other.err
+    assert len(records(tmp_path)) == 3
+
+
+def test_saved_models_predict_the_datasets_names(call: Call, tmp_path: Path) -> None:
+    assert call("run", "er", *SMALL, "--save-model", "--out", tmp_path).status == 0
+    (path,) = (tmp_path / "models").iterdir()
+    learner = Learner.load(path)
+    assert sorted(map(str, learner.labels)) == list("0123456789")
+    test = load("split-digits").test
+    hits = [int(str(a)) == b for a, b in zip(learner.predict(test.x), test.y.tolist(), strict=True)]
+    assert np.mean(hits) == pytest.approx(records(tmp_path)[0]["metrics"]["AA"])
+    assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_a_live_bar_in_a_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "140", "LINES": "40"}
+    for name in ("NO_COLOR", "CI"):
+        environment.pop(name, None)
+    with subprocess.Popen(
+        [*COMMAND, "run", "finetune", *SMALL, "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
+    ) as process:
+        os.close(theirs)
+        shown = drain(ours)
+        assert process.wait() == 0
+    assert "\x1b[" in shown  # it moves
+    assert "task 1/5" in shown
+    assert "task 5/5" in shown
+    assert "20/20" in shown
+    assert f"AA {100 * records(tmp_path)[0]['metrics']['AA']:.1f} %" in shown
+    assert "0:00:" in shown
+
+
+def drain(handle: int, limit: float = 120.0) -> str:
+    """Everything a pseudo-terminal says until its other end is closed."""
+    data, end = b"", time.monotonic() + limit
+    try:
+        while time.monotonic() < end:
+            if select.select([handle], [], [], 1.0)[0]:
+                if not (chunk := os.read(handle, 65536)):
+                    break
+                data += chunk
+    except OSError:  # Linux's way to say that the other end is closed
+        pass
+    finally:
+        os.close(handle)
+    return data.decode()
+
+
+def test_ctrl_c_ends_with_status_130_and_can_be_resumed(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "run", "finetune", *SMALL[:4], "--set", "filters=1", "--out", str(tmp_path)],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for _ in range(2):  # a line a task; the first task's checkpoint is then written
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait() == 130
+    assert "Traceback" not in rest
+    assert len(list((tmp_path / "checkpoints").glob("*.safetensors"))) == 1
+
+
+# --- bad input ---
+
+RUN = ["run", "bison", "--data", "split-digits"]
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["run", "bisson", "--data", "split-digits"], ["method 'bisson'", "did you mean 'bison'?"]),
+        (["run", "zzz", "--data", "split-digits"], ["choose from bison"]),
+        (
+            ["run", "bison", "--data", "split-digit"],
+            ["dataset 'split-digit'", "mean 'split-digits'?"],
+        ),
+        (["run", "bison", "--data", "zzz"], ["dataset 'zzz'", "split-digits"]),
+        ([*RUN, "--set", "betta=1"], ["setting of bison 'betta'", "did you mean 'beta'?"]),
+        ([*RUN, "--set", "beta"], ["key=value"]),
+        ([*RUN, "--set", "beta=nan"], ["beta=nan: give a finite number"]),
+        ([*RUN, "--set", "lambda=inf"], ["lambda=inf: give a finite number"]),
+        ([*RUN, "--set", "stream_batch=0"], ["at least 1"]),
+        ([*RUN, "--set", "pal=up"], ["choose from bs, sb, off"]),
+        ([*RUN, "--set", "dc=false"], ["add paf=off"]),
+        ([*RUN, "--memory", "9"], ["memory 9 is smaller than the replay batch 10"]),
+        (
+            [*RUN, "--memory", "15", "--set", "buffer_batch=16"],
+            ["replay batch 16: raise the memory"],
+        ),
+        ([*RUN, "--memory", "-1"], ["--memory must not be negative"]),
+        ([*RUN, "--checkpoint-every", "0"], ["--checkpoint-every must be above 0"]),
+        ([*RUN, "--checkpoint-every", "nan"], ["--checkpoint-every must be above 0"]),
+        ([*RUN, "--seeds-at-once", "0"], ["--seeds-at-once must be above 0"]),
+        ([*RUN, "--seeds-at-once", "-3"], ["--seeds-at-once must be above 0"]),
+        (
+            [*RUN, "--precision", "fp16"],
+            ["'--precision'", "'fp16' is not one of 'tf32', 'bf16', 'fp32'"],
+        ),
+        ([*RUN, "--device", "tpu"], ["'tpu' is not one of 'auto', 'cpu', 'cuda'"]),
+        *(([*RUN, "--seeds", text], ["--seeds"]) for text in ("", "a", "1-", "3-1", "0,,1", "1.5")),
+        (["demo", "--seeds", "x"], ["--seeds 'x'"]),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_written(
+    words: list[str], parts: list[str], call: Call, tmp_path: Path
+) -> None:
+    refused(call(*words, "--out", tmp_path / "out"), *parts)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_no_gpu_here(call: Call, tmp_path: Path) -> None:
+    refused(call(*RUN, "--device", "cuda", "--out", tmp_path), "finds no GPU here", "--device cpu")
+
+
+def test_bad_input_in_a_process_of_its_own() -> None:
+    done = subprocess.run(
+        [*COMMAND, "run", "bisson", "--data", "split-digits"], capture_output=True, text=True
+    )
+    refused(Said(done.returncode, done.stdout, done.stderr), "did you mean 'bison'?")
+
+
+@pytest.mark.parametrize("place", ["below/out", "/proc/out"])
+def test_unwritable_output(place: str, call: Call, tmp_path: Path) -> None:
+    (tmp_path / "below").write_text("a file")
+    refused(call("run", "er", *SMALL, "--out", tmp_path / place), "cannot write to", "--out")
+    assert (tmp_path / "below").read_text() == "a file"
+
+
+def test_a_folder_where_the_results_should_be(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").mkdir()
+    refused(call("run", "er", *SMALL, "--out", tmp_path), "cannot read", "move it away")
+
+
+def test_a_disk_too_full_for_a_checkpoint(call: Call, tmp_path: Path) -> None:
+    call("run", "finetune", *SMALL, "--out", tmp_path)
+    before = (tmp_path / "results.jsonl").read_bytes()
+    with room_for(20_000):
+        said = call("run", "finetune", *SMALL, "--seeds", "5", "--out", tmp_path)
+    assert said.status == 2
+    assert said.err.splitlines()[-1].startswith(f"bison-ocl: cannot write {tmp_path}/checkpoints/")
+    assert (tmp_path / "results.jsonl").read_bytes() == before
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_a_disk_too_full_for_the_record_loses_no_training(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    call("run", "finetune", *SMALL, "--out", tmp_path)
+    path.write_bytes(before := path.read_bytes() * 20)
+    words = ("run", "finetune", *SMALL, "--seeds", "5", "--out", tmp_path)
+    with room_for(len(before) + 99):
+        said = call(*words)
+    assert said.status == 2
+    assert said.err.splitlines()[-1].startswith(f"bison-ocl: cannot write {path}: ")
+    assert path.read_bytes() == before
+    said = call(*words, "--resume")
+    assert said.status == 0
+    assert "goes on from step 20 of 20" in said.err
+    assert path.read_bytes().startswith(before)
+    assert records(tmp_path)[-1]["seed"] == 5
+
+
+# --- interrupted runs, and files that something happened to ---
+
+
+def test_an_interrupted_run_is_refused_without_resume(call: Call, tmp_path: Path) -> None:
+    path = interrupt(call, tmp_path)
+    before = path.read_bytes()
+    refused(
+        call("run", "er", *SMALL, "--out", tmp_path),
+        "seed 0 was interrupted: continue it with --resume",
+        str(path),
+    )
+    assert path.read_bytes() == before
+    said = call("run", "er", *SMALL, "--out", tmp_path, "--resume")
+    assert said.status == 0
+    assert "seed 0 goes on from step 8 of 20" in said.err
+    assert not path.exists()
+    assert len(records(tmp_path)) == 1
+
+
+def test_resume_on_an_empty_folder_starts_and_on_a_finished_run_does_nothing(
+    call: Call, tmp_path: Path
+) -> None:
+    words = ("run", "finetune", *SMALL, "--save-model", "--resume", "--out", tmp_path)
+    assert call(*words).status == 0
+    assert len(records(tmp_path)) == 1
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    said = call(*words)
+    assert said.status == 0
+    assert "seed 0 is finished" in said.err
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "foreign", "tampered", "other run", "learner"])
+def test_a_broken_checkpoint_is_refused(damage: str, call: Call, tmp_path: Path) -> None:
+    path = interrupt(call, tmp_path, "finetune")
+    data = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(data[:-100])
+    elif damage == "foreign":
+        path.write_bytes(b"something else")
+    elif damage == "tampered":
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    else:
+        tensors, header = checkpoint.read(path)
+        header["spec"]["seed"] = 8
+        checkpoint.write(
+            path, tensors, header | ({"kind": "learner"} if damage == "learner" else {})
+        )
+    before = path.read_bytes()
+    refused(call("run", "finetune", *SMALL, "--out", tmp_path, "--resume"), str(path))
+    assert path.read_bytes() == before
+
+
+def test_a_torn_last_line(call: Call, tmp_path: Path) -> None:
+    call("run", "finetune", *SMALL, "--seeds", "0", "--out", tmp_path)
+    whole = (tmp_path / "results.jsonl").read_bytes()
+    (tmp_path / "results.jsonl").write_bytes(whole + whole[:50])
+    words = ("run", "finetune", *SMALL, "--seeds", "0-1", "--out", tmp_path)
+    refused(call(*words), "cut-off line", "--resume")
+    assert (tmp_path / "results.jsonl").read_bytes() == whole + whole[:50]
+    said = call(*words, "--resume")
+    assert said.status == 0
+    assert "set aside a cut-off line" in said.err
+    assert "seed 0 is finished" in said.err
+    assert (tmp_path / "results.jsonl.torn").read_bytes() == whole[:50] + b"\n"
+    assert (tmp_path / "results.jsonl").read_bytes().startswith(whole)
+    assert [record["seed"] for record in records(tmp_path)] == [0, 1]
+
+
+@pytest.mark.parametrize("line", [b"hello\n", b'{"schema": 7}\n'])
+def test_foreign_lines_among_the_results(line: bytes, call: Call, tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_bytes(line)
+    refused(call("run", "er", *SMALL, "--out", tmp_path), "results.jsonl line 1")
+    assert (tmp_path / "results.jsonl").read_bytes() == line

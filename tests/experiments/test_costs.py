@@ -1,0 +1,30 @@
+"""What runs cost, and how it is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from bison_ocl.experiments.costs import cost, lasting, seconds_of_a_step
+
+
+def test_costs_grow_with_images_filters_and_memory() -> None:
+    er = cost("er", "split-cifar10", 200, {})
+    assert er == pytest.approx(5000 + 250)
+    assert cost("er", "split-miniimagenet", 200, {}) > 6 * er
+    assert cost("er", "split-cifar10", 200, {"filters": "64"}) == pytest.approx(10.24 * er)
+    assert cost("er", "split-cifar10", 200, {"buffer_batch": "64"}) > 3 * er
+    small, large = (cost("gdumb", "split-cifar10", memory, {}) for memory in (200, 1000))
+    assert small < large
+    assert cost("er", "folder:cows", 200, {}) > 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (119, "119 s"), (120, "2.0 min"), (9000, "2.5 h"), (200_000, "2.3 days")],
+)
+def test_times_in_words(seconds: float, words: str) -> None:
+    assert lasting(seconds) == words
+
+
+def test_a_step_is_really_timed() -> None:
+    assert 1e-4 < seconds_of_a_step("cpu") < 60

@@ -1,0 +1,33 @@
+"""Small tables made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bison_ocl.report.cells import Cell, Column, Label, Line, Table
+from bison_ocl.report.measures import AA, Measure
+from bison_ocl.report.paper import Published
+
+PLACE = ("split-digits", "{}", "class-incremental", 100)
+
+
+def cell(*values: float, paper: Published | None = None) -> Cell:
+    return Cell(dict(enumerate(values)), paper)
+
+
+def column(measure: Measure = AA, group: str = "all") -> Column:
+    return Column(PLACE, group, measure.label, measure)
+
+
+def table(
+    lines: dict[str, Sequence[Cell]],
+    columns: Sequence[Column] | None = None,
+    main: str | None = None,
+    reference: str | None = None,
+) -> Table:
+    made = columns or [column()]
+    found = [
+        Line(Label(name, main=name == main, reference=name == reference), tuple(row))
+        for name, row in lines.items()
+    ]
+    return Table("t", "T", tuple(made), tuple(found), planned=10)

@@ -1,0 +1,73 @@
+"""What formats print of a table: numbers as text, and a legend that explains what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bison_ocl.report import wording
+from bison_ocl.report.cells import Cell, Label, Line, Table
+from bison_ocl.report.marks import marked
+from bison_ocl.report.measures import PARAMETERS, TOTAL
+from bison_ocl.report.paper import Published
+from tests.report.by_hand import cell, column, table
+
+
+def legend(found: Table) -> str:
+    return "\n".join(wording.legend(found, "bold: best", ("green", "amber", "red")))
+
+
+def test_what_is_printed() -> None:
+    found, made = cell(52.0, 53.0, paper=Published(52.5, 0.7)), table({})
+    assert wording.ours(found, column()) == "52.5 ± 0.7"
+    assert wording.paper(found, column()) == "52.5 ± 0.7"
+    assert wording.difference(found, column()) == "+0.0"
+    assert wording.count(found, made) == "(2 of 10)"
+    assert wording.count(cell(*range(10)), made) == "(10)"
+    assert wording.ours(cell(1.0), column()) == "1.0"
+    assert wording.ours(Cell({0: 1.0}, over_tasks=9.7), column()) == "1.0 / 9.7"
+    assert wording.headed(column(TOTAL)) == "whole run (s)"
+
+
+def test_there_is_no_minus_zero() -> None:
+    found = cell(-0.01, paper=Published(0.0, None))
+    assert (wording.ours(found, column()), wording.difference(found, column())) == ("0.0", "+0.0")
+
+
+def test_a_missing_cell_is_shown_as_missing() -> None:
+    found = table({"a": [cell(paper=Published(1.0, None))]})
+    missing = found.lines[0].cells[0]
+    assert (wording.ours(missing, column()), wording.count(missing, found)) == ("–", "")
+    assert missing.difference is None
+    assert "–: missing" in legend(found)
+
+
+def test_the_legend_explains_what_is_there_and_no_more() -> None:
+    plain = table({"a": [cell(1.0)]})
+    assert legend(plain) == "mean ± standard deviation over runs (their number), percent"
+    lines = {"main": [cell(*range(7), paper=Published(3.0, 0.1))], "a": [cell(*range(1, 8))]}
+    full = marked(table(lines, main="main"))
+    first, *rest = full.lines
+    full = replace(full, lines=(Line(Label("main", "T", main=True), first.cells), *rest))
+    said = legend(full)
+    assert "paper: as printed; Δ: ours less the paper's; green up to 1 point, amber up to 3" in said
+    assert "T: training distinction; F: feature enhancement" in said
+    assert "bold: best" in said
+    assert "*: differs from “main”, p < 0.05 (paired sign-flip test over common seeds" in said
+    assert "it takes 6 seeds to show a difference" in said
+    assert "AI" not in said
+    ai = Table("t", "T", (column(),), (Line(Label("a"), (Cell({0: 1.0}, over_tasks=2.0),)),))
+    assert "the second over tasks, as the paper's is" in legend(ai)
+
+
+def test_without_a_main_line_the_best_is_what_others_differ_from() -> None:
+    assert "differs from the best" in legend(marked(table({"a": [cell(1, 2)], "b": [cell(3, 4)]})))
+
+
+def test_tests_that_were_not_made_are_not_explained() -> None:
+    found = marked(table({"a": [cell(1.0)], "b": [cell(3.0)]}), tested=False)
+    assert "differs" not in legend(found)
+
+
+def test_counts_are_judged_in_percent() -> None:
+    found = table({"a": [cell(1e6, paper=Published(1e6, None))]}, [column(PARAMETERS)])
+    assert "green up to 1 percent" in legend(found)
