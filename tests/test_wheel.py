@@ -135,7 +135,7 @@ def check_dependencies(folder: Path) -> None:
         metadata = HeaderParser().parsestr(archive.read(name).decode())
     declared = metadata.get_all("Requires-Dist", [])
     needed = [text for text in declared if "extra ==" not in text]
-    extras = [text for text in declared if text.endswith(('"cluster"', '"tracking"'))]
+    extras = [text for text in declared if text.endswith(('"cluster"', '"gpu"', '"tracking"'))]
     names = [text.split(">")[0].split("=")[0].split("<")[0].strip() for text in needed]
     assert "torch" in names
     assert all("==" not in text for text in needed)  # loose bounds; exact pins are elsewhere

@@ -194,3 +194,9 @@ def test_a_warm_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
     assert [(one.method, list(one.seeds)) for one in tried] == [("er", [3])]
     assert tried[0].out != job.out
     assert not tried[0].out.exists()
+
+
+def test_what_ended_a_process_is_said_in_words() -> None:
+    assert local.cause_of_death(3) == "its process ended with status 3"
+    assert local.cause_of_death(-11) == "its process was ended by SIGSEGV"
+    assert "memory" in local.cause_of_death(-9)

@@ -49,9 +49,12 @@ def call(
 
 
 def test_everything_is_there_and_every_link_leads_somewhere(tmp_path: Path) -> None:
-    path = put(tmp_path / "my runs", *records("generic", 2))
+    found = [{k: v for k, v in r.items() if k != "losses"} for r in records("generic", 2)]
+    path = put(tmp_path / "my runs", *found)
     before, out = path.read_bytes(), tmp_path / "report of it"
-    written = write(tmp_path / "my runs", out)
+    said: list[str] = []
+    written = write(tmp_path / "my runs", out, said.append)
+    assert said == ["no figure my runs-losses: no losses in the records"]
     assert path.read_bytes() == before
     assert not (tmp_path / "my runs" / "report.html").exists()
     assert written.page == out / "report.html"
@@ -67,6 +70,7 @@ def test_everything_is_there_and_every_link_leads_somewhere(tmp_path: Path) -> N
         assert (out / link).is_file(), link
     assert "| my runs | my runs | 6 | FINE-TUNE, ER, BISON | Split Digits | 0-1 |" in text
     assert "- hardware: NVIDIA H200" in text
+    assert f"- {said[0]}" in text
     assert "commit 01234567" in text
 
 
@@ -107,6 +111,16 @@ def test_the_command_prints_the_tables_and_says_where_the_report_is(
     assert said.out.splitlines()[-1].startswith(f"report: {tmp_path / 'report.html'};")
     assert said.err.startswith("note: x: 4 runs without AI")
     assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_report_of_a_file_stands_beside_it(tmp_path: Path, call: Callable[..., Said]) -> None:
+    file = put(tmp_path / "x", *records("generic", 1)).rename(tmp_path / "x" / "pilot.jsonl")
+    assert call("report", file).status == 0
+    assert {path.name for path in file.parent.iterdir()} == {
+        *("pilot.jsonl", "report.html", "RESULTS.md", "tables"),
+    }
+    assert (tmp_path / "x" / "tables" / "pilot.csv").exists()
 
 
 @pytest.mark.parametrize(

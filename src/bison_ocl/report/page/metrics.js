@@ -69,7 +69,7 @@ function rankedCell(row, name, rank) {
   return [
     make("span", { class: rank }, spread(found)),
     over,
-    row.differs?.includes(name) ? "*" : null,
+    row.differs?.includes(name) ? make("span", { class: "star", title: `p < ${DATA.level}` }, "*") : null,
     said ? make("span", { class: "unseen" }, said) : null,
   ];
 }
