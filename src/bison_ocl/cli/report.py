@@ -10,8 +10,13 @@ import typer
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="With results.jsonl, or folders that have one.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for the report; else the same.")] = None,
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Folder with results.jsonl, other *.jsonl or such folders; or a file."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the report; else beside the results.")
+    ] = None,
 ) -> None:
     """Set results beside the paper's: tables, figures, RESULTS.md and report.html."""
     write_and_show(folder, out)

@@ -449,7 +449,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(show: Open) -> None:
 
 
 def test_text_of_a_record_stays_text(show: Open, tmp_path: Path) -> None:
-    evil = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
+    evil = "$x$ </script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
     found = [
         {
             **record,

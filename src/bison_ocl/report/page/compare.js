@@ -76,7 +76,7 @@ function bars(label, rows) {
   };
   return chart(
     label,
-    "Bars: mean over runs, with one standard deviation. Diamonds: the paper's number, where it prints one.",
+    `Bars: mean over runs, with one standard deviation.${traces.length > 1 ? " Diamonds: the paper's number, where it prints one." : ""}`,
     traces,
     layout,
   );

@@ -23,7 +23,8 @@ function make(tag, attributes = {}, ...children) {
 }
 
 const unique = (values) => [...new Set(values)];
-const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+/** Text as Plotly shows it as it is: no tags, and no formulas between dollars. */
+const plain = (text) => String(text).replace(/[&<>$]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 const fixed = (value, digits = 1) =>
   value == null
     ? "–"
