@@ -4,8 +4,8 @@
         split-cifar10:500:bison split-cifar10:500:bison,joint=true,eta=10 ...
 
 Each entry is DATA:MEMORY:METHOD[,key=value...]; all in one process, seeds together on a GPU, also
-scored by nearest class mean. Records go to OUT/results.jsonl as they come; finished ones are
-skipped. One failing entry is reported and does not stop the others.
+scored by nearest class mean, with unit features and raw. Records go to OUT/results.jsonl as they
+come; finished ones are skipped. One failing entry is reported and does not stop the others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def job_of(text: str, arguments: argparse.Namespace) -> Job:
         checkpoint_every=1e9,
         data_dir=arguments.data_dir,
         resume=True,
-        also=("ncm",) if method_class(name).replays else (),
+        also=("ncm", "ncm-raw") if method_class(name).replays else (),
         precision=arguments.precision,
     )
 

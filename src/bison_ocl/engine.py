@@ -105,16 +105,16 @@ class Engine:
         return self._by_chunks(predict, me, summary, x)
 
     @torch.no_grad()
-    def ncm_scores(self, me: State, summary: Any, x: Tensor) -> Tensor:
+    def ncm_scores(self, me: State, summary: Any, x: Tensor, normalise: bool = True) -> Tensor:
         """Scores of the same trained network by nearest class mean, whatever its own rule is."""
         dtype, network = me.net.dtype, self.method.network
 
         def means(me: State, summary: Any) -> Means:
-            return class_means(network(me, summary), me.memory, me.classes, normalise=True)
+            return class_means(network(me, summary), me.memory, me.classes, normalise)
 
         def predict(me: State, both: Any, x: Tensor) -> Tensor:
             z = network(me, both[0]).features(to_float(x, dtype), "eval")
-            return nearest_mean(z, both[1], normalise=True)
+            return nearest_mean(z, both[1], normalise)
 
         both = (summary, self.each(means)(me, summary))
         return self._by_chunks(predict, me, both, x)

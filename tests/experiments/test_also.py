@@ -53,6 +53,14 @@ def test_it_is_the_own_rule_of_a_method_that_predicts_so(tmp_path: Path) -> None
     assert found["also"]["ncm"]["accuracy"] == found["accuracy"]
 
 
+def test_raw_means_are_what_the_setting_gives(tmp_path: Path) -> None:
+    """Training does not know how it will be tested, so one run can be scored both ways."""
+    (found,) = records(job(tmp_path / "both", "bison", also=("ncm", "ncm-raw")))
+    raw = job(tmp_path / "raw", "bison")
+    (other,) = records(replace(raw, settings={**raw.settings, "ncm_normalise": "false"}))
+    assert found["also"]["ncm-raw"]["accuracy"] == other["accuracy"] != found["accuracy"]
+
+
 def test_a_finished_run_without_the_rule_runs_again(tmp_path: Path) -> None:
     records(job(tmp_path))
     (found,) = records(job(tmp_path, also=("ncm",)))

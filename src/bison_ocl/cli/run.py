@@ -50,7 +50,7 @@ def run(
     ] = False,
     also: Annotated[
         list[str] | None,
-        typer.Option(help="Score the same networks by another rule too: ncm."),
+        typer.Option(help="Score the same networks by another rule too: ncm, ncm-raw."),
     ] = None,
     seeds_at_once: Annotated[
         int | None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from bison_ocl import tree
@@ -18,8 +19,11 @@ from bison_ocl.state import State
 OWN = "own"
 """The method's own rule."""
 
-RULES = {"ncm": Engine.ncm_scores}
-"""Inference rules that any method with a memory can be scored by, beside its own."""
+RULES = {"ncm": Engine.ncm_scores, "ncm-raw": partial(Engine.ncm_scores, normalise=False)}
+"""Inference rules that any method with a memory can be scored by, beside its own.
+
+ncm-raw: features and means are not brought to unit length, as the paper's Alg. 1 prints it.
+"""
 
 
 def confusions(
