@@ -1,0 +1,125 @@
+"""Readings of the paper that were tried: three metrics of each beside the paper's, as a table.
+
+    PYTHONPATH=src python -m benchmarks.readings [--paste docs/READINGS.md] FILE.jsonl ...
+
+A line is a cell, a method and what differs from its settings. The distance is |ΔAA| + |ΔAF_table| +
+|ΔAI| to the paper; the nearest reading of a method and cell is bold. AI is against the FINE-TUNE
+runs of the same streams. With --paste the table goes between that file's two marks.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import NamedTuple
+
+from bison_ocl.experiments.intransigence import REFERENCE
+from bison_ocl.experiments.records import Record, whole
+from bison_ocl.report.folder import prepared
+from bison_ocl.report.names import variant
+from bison_ocl.report.paper import published
+
+METRICS = ("AA", "AF_table", "AI")
+MARKS = "<!-- readings -->\n", "<!-- end of readings -->"
+
+
+class Reading(NamedTuple):
+    """What was run: a cell, a method, and how it was read."""
+
+    data: str
+    memory: int
+    method: str
+    text: str
+
+
+def reading_of(record: Record) -> Reading:
+    method, _, rule = record["method"].partition(" + ")
+    text = ", ".join(filter(None, (variant(record), rule and f"by {rule}")))
+    return Reading(record["data"], record["memory"], method, text)
+
+
+def groups(records: Sequence[Record]) -> dict[Reading, list[Record]]:
+    """Runs by reading; the rule a method predicts by anyway is not repeated."""
+    found: dict[Reading, list[Record]] = {}
+    for record in prepared(records):
+        if not (record["rule"] == "ncm" and "ncm_normalise" in record["settings"]):
+            found.setdefault(reading_of(record), []).append(record)
+    return found
+
+
+def numbers(runs: Sequence[Record], metric: str) -> list[float]:
+    return [100 * run["metrics"][metric] for run in runs if run["metrics"][metric] is not None]
+
+
+def distance(reading: Reading, runs: Sequence[Record]) -> float | None:
+    """To the paper's three means; None where one of them is unknown."""
+    total = 0.0
+    for metric in METRICS:
+        paper = published("table1", metric, reading.method, reading.data, reading.memory)
+        found = numbers(runs, metric)
+        if reading.method == REFERENCE and metric == "AI":
+            continue  # zero by definition
+        if paper is None or not found:
+            return None
+        total += abs(mean(found) - paper.mean)
+    return total
+
+
+def printed(reading: Reading) -> str:
+    found = [
+        published("table1", metric, reading.method, reading.data, reading.memory)
+        for metric in METRICS
+    ]
+    return " / ".join("–" if one is None else f"{one.mean:.1f}" for one in found)
+
+
+def measured(runs: Sequence[Record]) -> str:
+    found = [numbers(runs, metric) for metric in METRICS]
+    spread = f" ± {stdev(found[0]):.1f}" if len(found[0]) > 1 else ""
+    means = [f"{mean(values):.1f}" if values else "–" for values in found]
+    return f"{means[0]}{spread} / {means[1]} / {means[2]}"
+
+
+def lines(records: Sequence[Record]) -> Iterator[str]:
+    """The table in Markdown."""
+    yield "| cell | method | reading | n | AA ± std / AF_table / AI | paper | distance |"
+    yield "|---|---|---|---|---|---|---|"
+    found = groups(records)
+    nearest: dict[tuple[str, int, str], float] = {}
+    for reading, runs in found.items():
+        if (far := distance(reading, runs)) is not None:
+            nearest[reading[:3]] = min(far, nearest.get(reading[:3], far))
+    for reading in sorted(found, key=lambda reading: (reading[:3], len(reading.text))):
+        runs = found[reading]
+        far = distance(reading, runs)
+        text = "–" if far is None else f"{far:.1f}"
+        text = f"**{text}**" if far is not None and far == nearest[reading[:3]] else text
+        cell = f"{reading.data.removeprefix('split-')} {reading.memory}"
+        yield (
+            f"| {cell} | {reading.method} | {reading.text} | {len(runs)} | {measured(runs)} "
+            f"| {printed(reading)} | {text} |"
+        )
+
+
+def paste(text: str, file: Path) -> None:
+    """Between the marks."""
+    before, after = file.read_text().split(MARKS[0])[0], file.read_text().split(MARKS[1])[1]
+    file.write_text(before + MARKS[0] + text + MARKS[1] + after)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--paste", type=Path)
+    arguments = parser.parse_args()
+    records = [record for file in arguments.files for record in whole(file)]
+    text = "\n".join(lines(records)) + "\n"
+    print(text, end="")
+    if arguments.paste:
+        paste(text, arguments.paste)
+
+
+if __name__ == "__main__":
+    main()
