@@ -21,6 +21,7 @@ from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import parse_seeds
 from bison_ocl.methods import method_class
 from bison_ocl.methods.settings import parse
+from bison_ocl.stream.streams import DEFAULT
 
 
 def say(text: str) -> None:
@@ -40,6 +41,7 @@ def job_of(text: str, arguments: argparse.Namespace) -> Job:
         arguments.out,
         device="cuda" if torch.cuda.is_available() else "cpu",
         checkpoint_every=1e9,
+        stream=arguments.stream,
         data_dir=arguments.data_dir,
         resume=True,
         also=("ncm", "ncm-raw") if method_class(name).replays else (),
@@ -52,6 +54,7 @@ def main() -> None:
     parser.add_argument("entries", nargs="+")
     parser.add_argument("--seeds", default="100")
     parser.add_argument("--precision", default="tf32")
+    parser.add_argument("--stream", default=DEFAULT)
     parser.add_argument("--data-dir", type=Path, default=None)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
