@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -152,4 +153,16 @@ def test_results_of_another_schema_beside_it_cost_the_report_not_the_runs(
     last = said.err.splitlines()[-1]
     assert "the runs are kept, but there is no report" in last
     assert "older/results.jsonl line 1 has schema 9" in last
+    assert len((tmp_path / "confusion/results.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_machine_without_a_package_of_the_report_costs_the_report_not_the_runs(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    words = ["--methods", "bison", "--seeds", "0", "--out", tmp_path]
+    said = call("reproduce", "confusion", *SMALL, *words)
+    assert said.status == 2
+    assert "the runs are kept" in said.err.splitlines()[-1]
+    assert "`bison-ocl report` on a machine that has plotly" in said.err.splitlines()[-1]
     assert len((tmp_path / "confusion/results.jsonl").read_text().splitlines()) == 1

@@ -158,6 +158,10 @@ def write_report(names: Sequence[str], out: Path) -> None:
         write_and_show(out, items=done)
     except UserError as error:
         raise UserError(f"the runs are kept, but there is no report: {error}") from error
+    except ModuleNotFoundError as error:  # a GPU machine that has torch and little else
+        package = str(error.name).partition(".")[0]
+        advice = f"write it with `bison-ocl report` on a machine that has {package}"
+        raise UserError(f"the runs are kept, but there is no report: {advice}") from error
 
 
 def show_plan(found: Plan, out: Path, precision: str) -> None:
