@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 from bison_ocl.experiments.intransigence import REFERENCE
 from bison_ocl.experiments.records import Record, whole
+from bison_ocl.experiments.spec import PLAIN
 from bison_ocl.report.folder import prepared
 from bison_ocl.report.names import variant
 from bison_ocl.report.paper import published
+from bison_ocl.stream.streams import DEFAULT
 
 METRICS = ("AA", "AF_table", "AI")
 MARKS = "<!-- readings -->\n", "<!-- end of readings -->"
@@ -35,16 +37,24 @@ class Reading(NamedTuple):
 
 
 def reading_of(record: Record) -> Reading:
+    """bf16 and the usual stream go without saying."""
     method, _, rule = record["method"].partition(" + ")
-    text = ", ".join(filter(None, (variant(record), rule and f"by {rule}")))
-    return Reading(record["data"], record["memory"], method, text)
+    precision, stream = record.get("precision", PLAIN), record["stream"]
+    said = (
+        variant({**record, "precision": PLAIN}),
+        precision if precision != "bf16" else "",
+        stream if stream != DEFAULT else "",
+        f"by {rule}" if rule else "",
+    )
+    return Reading(record["data"], record["memory"], method, ", ".join(filter(None, said)))
 
 
 def groups(records: Sequence[Record]) -> dict[Reading, list[Record]]:
-    """Runs by reading; the rule a method predicts by anyway is not repeated."""
+    """Runs by reading. NCM rules are readings of methods that predict so anyway."""
     found: dict[Reading, list[Record]] = {}
     for record in prepared(records):
-        if not (record["rule"] == "ncm" and "ncm_normalise" in record["settings"]):
+        by_ncm = "ncm_normalise" in record["settings"]
+        if record["rule"] is None or (by_ncm and record["rule"] == "ncm-raw"):
             found.setdefault(reading_of(record), []).append(record)
     return found
 

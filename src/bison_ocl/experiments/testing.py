@@ -6,9 +6,11 @@ Confusion counts come from it, by the method's own rule and by others on the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+
+from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
@@ -19,7 +21,10 @@ from bison_ocl.state import State
 OWN = "own"
 """The method's own rule."""
 
-RULES = {"ncm": Engine.ncm_scores, "ncm-raw": partial(Engine.ncm_scores, normalise=False)}
+RULES: dict[str, Callable[..., Tensor]] = {
+    "ncm": Engine.ncm_scores,
+    "ncm-raw": partial(Engine.ncm_scores, normalise=False),
+}
 """Inference rules that any method with a memory can be scored by, beside its own.
 
 ncm-raw: features and means are not brought to unit length, as the paper's Alg. 1 prints it.
