@@ -15,7 +15,7 @@ ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser check test bench demo format clean
+.PHONY: help setup browser check test bench results demo format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test: $(READY)  ## run the tests; TESTS="-k name" to choose
 bench: $(READY)  ## time a step of every method, and run the digits that have no record yet
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.digits
+
+results: $(READY)  ## write docs/RESULTS.md, its tables and figures from the records in results/
+	$(BIN)/bison-ocl report results/table1 --out docs --no-page
 
 demo: $(READY)  ## compare a few methods on the embedded digits; writes demo/
 	$(BIN)/bison-ocl demo --out demo

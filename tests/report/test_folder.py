@@ -11,6 +11,7 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records import Record
 from bison_ocl.report.folder import load
+from bison_ocl.report.names import variant
 from tests.report.records import records
 
 
@@ -57,6 +58,15 @@ def test_another_rule_has_a_record_of_its_own(tmp_path: Path) -> None:
     assert (other["method"], other["rule"]) == ("er + ncm", "ncm")
     assert other["accuracy"] == found[0]["also"]["ncm"]["accuracy"]
     assert other["confusion"] == found[0]["also"]["ncm"]["confusion"] != own["confusion"]
+
+
+def test_a_precision_that_all_runs_share_tells_none_apart(tmp_path: Path) -> None:
+    put(tmp_path / "table1", *(changed(one, precision="bf16") for one in records("table1", 1)))
+    (found,) = load(tmp_path).items.values()
+    assert {variant(one) for one in found} == {""}
+    put(tmp_path / "table1", changed(records("table1", 1)[0], precision="fp32"))
+    (found,) = load(tmp_path).items.values()
+    assert {variant(one) for one in found} == {"precision=bf16", "precision=fp32"}
 
 
 def test_a_rule_without_a_confusion_matrix_does_not_borrow_one(tmp_path: Path) -> None:

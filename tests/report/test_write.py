@@ -88,6 +88,25 @@ def test_results_hold_the_tables_of_every_item(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_figures")
+def test_without_the_page_nothing_leads_to_it(tmp_path: Path) -> None:
+    put(tmp_path / "x", *records("generic", 1))
+    written = write(tmp_path, with_page=False)
+    assert written.page is None
+    assert not (tmp_path / "report.html").exists()
+    assert "report.html" not in written.results.read_text("utf-8")
+
+
+def test_the_published_results_are_those_of_the_records(tmp_path: Path) -> None:
+    """`make results` writes them; nobody edits them."""
+    project = Path(__file__).parents[2]
+    found = write(project / "results" / "table1", tmp_path, with_page=False)
+    assert found.results.read_text("utf-8") == (project / "docs/RESULTS.md").read_text("utf-8")
+    for table in (tmp_path / "tables").iterdir():
+        published = project / "docs/tables" / table.name
+        assert published.read_text("utf-8") == table.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("no_figures")
 def test_a_second_report_replaces_the_first(tmp_path: Path) -> None:
     put(tmp_path / "x", *records("generic", 1))
     write(tmp_path)

@@ -17,22 +17,28 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report; else beside the results.")
     ] = None,
+    page: Annotated[
+        bool, typer.Option("--page/--no-page", help="Write report.html, 5 MB, too.")
+    ] = True,
 ) -> None:
     """Set results beside the paper's: tables, figures, RESULTS.md and report.html."""
-    write_and_show(folder, out)
+    write_and_show(folder, out, with_page=page)
 
 
-def write_and_show(folder: Path, out: Path | None = None, items: Sequence[str] = ()) -> None:
+def write_and_show(
+    folder: Path, out: Path | None = None, items: Sequence[str] = (), with_page: bool = True
+) -> None:
     """Write the report of a folder and print the tables of some items, or of all."""
     from bison_ocl.experiments.progress import say
     from bison_ocl.report.text import show
     from bison_ocl.report.write import write
 
-    written = write(folder, out)
+    written = write(folder, out, with_page=with_page)
     show(table for item in items or written.tables for table in written.tables[item])
     for warning in written.warnings:
         say(f"note: {warning}")
-    print(f"report: {written.page}; to read and to print: {written.results}")
+    interactive = f"report: {written.page}; to" if written.page else "report: to"
+    print(f"{interactive} read and to print: {written.results}")
 
 
 def demo(

@@ -14,7 +14,7 @@ from bison_ocl.experiments.intransigence import with_intransigence
 from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.records import Record, contents, parse
-from bison_ocl.experiments.spec import identity
+from bison_ocl.experiments.spec import PLAIN, identity
 
 RESULTS = "results.jsonl"
 NEEDED: dict[str, type] = {
@@ -139,8 +139,13 @@ def once(item: str, records: Sequence[Record], warnings: list[str]) -> list[Reco
 
 
 def prepared(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Record]:
-    """Records by rule, with AI; the FINE-TUNE runs may be `beside` them."""
-    return with_intransigence(list(by_rule(records)), beside)
+    """Records by rule, with AI; the FINE-TUNE runs may be `beside` them.
+
+    A precision that all runs share is how they were executed, not what tells one from another.
+    """
+    mixed = len({record.get("precision", PLAIN) for record in records}) > 1
+    told = ({**record, "tells_precision": mixed} for record in by_rule(records))
+    return with_intransigence(list(told), beside)
 
 
 def by_rule(records: Sequence[Record]) -> Iterator[Record]:

@@ -86,7 +86,8 @@ def variant(
         for name, value in record["settings"].items()
         if name not in shown and (name not in expected or expected[name] != value)
     }
-    if (precision := record.get("precision", PLAIN)) != PLAIN:
+    precision = record.get("precision", PLAIN)
+    if precision != PLAIN and record.get("tells_precision", True):
         changed["precision"] = precision
     return ", ".join(f"{name}={as_set(value)}" for name, value in changed.items())
 

@@ -23,13 +23,14 @@ def summary(
     tables: Mapping[str, Sequence[Table]],
     figures: Mapping[str, Saved],
     folder: Path,
+    with_page: bool,
 ) -> str:
     """The page; `folder` is where it will stand, so that links are relative to it."""
+    same = " [report.html](report.html) shows the same interactively." if with_page else ""
     runs = [record for records in study.items.values() for record in own(records)]
     parts = [
         "# Results",
-        "Written by `bison-ocl report` from the records of each item. "
-        "[report.html](report.html) shows the same interactively.",
+        f"Written by `bison-ocl report` from the records of each item.{same}",
         "## What was run",
         listed(run_facts(runs)),
         grid(

@@ -27,14 +27,19 @@ FORMATS = {"txt": text, "md": markdown, "tex": latex, "csv": comma_separated}
 class Written:
     """What a report consists of."""
 
-    page: Path
+    page: Path | None
     results: Path
     tables: dict[str, list[Table]]
     """by item"""
     warnings: list[str]
 
 
-def write(results: Path, out: Path | None = None, say: Callable[[str], None] = say) -> Written:
+def write(
+    results: Path,
+    out: Path | None = None,
+    say: Callable[[str], None] = say,
+    with_page: bool = True,
+) -> Written:
     """Read the records of a folder, or of a file, and write all there is to show about them.
 
     out: else the folder itself; say: is told which figures there cannot be, and why.
@@ -47,10 +52,12 @@ def write(results: Path, out: Path | None = None, say: Callable[[str], None] = s
     saved = figures.save_all(study, place / "figures")
     for reason in chain.from_iterable(one.missing for one in saved.values()):
         say(reason)
-    page.write(study, place / "report.html")
-    words = summary(study, made, saved, place)
+    interactive = place / "report.html" if with_page else None
+    if interactive:
+        page.write(study, interactive)
+    words = summary(study, made, saved, place, with_page)
     write_atomically(place / "RESULTS.md", words.encode())
-    return Written(place / "report.html", place / "RESULTS.md", made, study.warnings)
+    return Written(interactive, place / "RESULTS.md", made, study.warnings)
 
 
 def write_tables(made: Mapping[str, Sequence[Table]], folder: Path) -> None:
