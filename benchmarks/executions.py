@@ -2,9 +2,9 @@
 
     PYTHONPATH=src python -m benchmarks.executions [--out executions.json] [METHOD ...]
 
-split-digits, memory 100, on a GPU. The loop: one process a seed, PyTorch's own layers, step by
-step. At once: the seeds stacked, fused layers, captured. Trajectories are chaotic, so single seeds
-differ; their mean difference should not.
+split-digits, memory 100, on a GPU, unless told otherwise. The loop: one process a seed, PyTorch's
+own layers, step by step. At once: the seeds stacked, fused layers, captured. Trajectories are
+chaotic, so single seeds differ; their mean difference should not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from bison_ocl.evaluate.metrics import average_accuracy
 from bison_ocl.experiments.device import resident
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.experiments.group import alive, engine_on
+from bison_ocl.experiments.spec import parse_seeds
 from bison_ocl.learner import backbone_for
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
@@ -34,14 +37,26 @@ from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
 from bison_ocl.stream.tasks import Stream, side_by_side
 
-DATA, MEMORY, SEEDS = "split-digits", 100, tuple(range(100, 110))
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def born(method: Method, stream: Stream, seed: int, fused: bool) -> State:
-    data = stream.dataset
-    backbone = backbone_for(method, data.shape, fused=fused)
-    return method.init(seed, backbone, data.classes, MEMORY, data.shape, device=DEVICE)
+@dataclass(frozen=True)
+class Place:
+    """Where runs take place, and which."""
+
+    data: str
+    memory: int
+    seeds: tuple[int, ...]
+    data_dir: Path | None
+
+    def streams(self, seeds: Sequence[int]) -> list[Stream]:
+        dataset = resident(load(self.data, self.data_dir), DEVICE)
+        return [class_incremental(dataset, seed) for seed in seeds]
+
+    def born(self, method: Method, stream: Stream, seed: int, fused: bool) -> State:
+        data = stream.dataset
+        backbone = backbone_for(method, data.shape, fused=fused)
+        return method.init(seed, backbone, data.classes, self.memory, data.shape, device=DEVICE)
 
 
 def train(body: Eager, streams: list[Stream], stacked: bool) -> list[float]:
@@ -61,33 +76,34 @@ def train(body: Eager, streams: list[Stream], stacked: bool) -> list[float]:
     return [average_accuracy(matrix) for matrix in matrices]
 
 
-def looped(name: str, seed: int) -> float:
+def looped(place: Place, name: str, seed: int) -> float:
     """One run, step by step."""
-    method = configured(name, DATA, {})
-    stream = class_incremental(resident(load(DATA), DEVICE), seed)
-    return train(Eager(Engine(method), born(method, stream, seed, False)), [stream], False)[0]
+    method, (stream,) = configured(name, place.data, {}), place.streams([seed])
+    me = place.born(method, stream, seed, fused=False)
+    return train(Eager(Engine(method), me), [stream], False)[0]
 
 
-def at_once(name: str) -> list[float]:
+def at_once(place: Place, name: str) -> list[float]:
     """All seeds, stacked and captured."""
-    method, data = configured(name, DATA, {}), resident(load(DATA), DEVICE)
-    streams = [class_incremental(data, seed) for seed in SEEDS]
-    pairs = zip(streams, SEEDS, strict=True)
-    me = tree.stack([born(method, stream, seed, True) for stream, seed in pairs])
+    method, streams = configured(name, place.data, {}), place.streams(place.seeds)
+    pairs = zip(streams, place.seeds, strict=True)
+    me = tree.stack([place.born(method, stream, seed, True) for stream, seed in pairs])
     return train(alive(engine_on(DEVICE, method, True), me, DEVICE, None), streams, True)
 
 
-def compared(name: str) -> dict[str, Any]:
+def compared(place: Place, name: str) -> dict[str, Any]:
     """Both, and whether they differ."""
-    with multiprocessing.get_context("spawn").Pool(len(SEEDS)) as pool:
-        loop = pool.map(partial(looped, name), SEEDS)
-    stack = at_once(name)
+    with multiprocessing.get_context("spawn").Pool(len(place.seeds)) as pool:
+        loop = pool.map(partial(looped, place, name), place.seeds)
+    stack = at_once(place, name)
     return {
         "method": name,
-        "seeds": list(SEEDS),
+        "data": place.data,
+        "memory": place.memory,
+        "seeds": list(place.seeds),
         "loop": loop,
         "at_once": stack,
-        "mean_difference": (sum(stack) - sum(loop)) / len(SEEDS),
+        "mean_difference": (sum(stack) - sum(loop)) / len(place.seeds),
         "p": sign_flip(loop, stack),
     }
 
@@ -95,11 +111,17 @@ def compared(name: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*", default=["bison", "er"])
+    parser.add_argument("--data", default="split-digits")
+    parser.add_argument("--memory", type=int, default=100)
+    parser.add_argument("--seeds", default="100-109")
+    parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("executions.json"))
     arguments = parser.parse_args()
+    seeds = tuple(parse_seeds(arguments.seeds))
+    place = Place(arguments.data, arguments.memory, seeds, arguments.data_dir)
     rows = []
     for name in arguments.methods or ["bison", "er"]:
-        rows.append(compared(name))
+        rows.append(compared(place, name))
         print(json.dumps(rows[-1]), flush=True)
     found = {"rows": rows, "environment": environment(DEVICE), "commit": commit()}
     arguments.out.write_text(json.dumps(found, indent=1) + "\n")
