@@ -1,0 +1,47 @@
+"""The summary in the README says what the records say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean, stdev
+
+from bison_ocl.experiments.records import Record
+from bison_ocl.report.folder import load
+from bison_ocl.report.names import DATA, memory_name
+from bison_ocl.report.paper import published
+
+PROJECT = Path(__file__).parents[2]
+
+
+def percent(runs: list[Record], metric: str) -> list[float]:
+    return [100 * run["metrics"][metric] for run in runs]
+
+
+def line(data: str, memory: int, runs: list[Record]) -> str:
+    """A cell: ours, n, the paper's and the difference in AA; forgetting and intransigence."""
+    papers = {
+        metric: published("table1", metric, "bison", data, memory)
+        for metric in ("AA", "AF_table", "AI")
+    }
+    ours = percent(runs, "AA")
+    pairs = [
+        f"{mean(percent(runs, metric)):.1f} / {papers[metric].mean:.1f}"  # type: ignore[union-attr]
+        for metric in ("AF_table", "AI")
+    ]
+    wanted = papers["AA"].mean  # type: ignore[union-attr]
+    difference = f"{mean(ours) - wanted:+.1f}".replace("-", "−")
+    cell = f"{DATA[data]}, {memory_name(memory)}"
+    ours_text = f"{mean(ours):.1f} ± {stdev(ours):.1f} ({len(ours)})"
+    return f"| {cell} | {ours_text} | {wanted:.1f} | {difference} | {' | '.join(pairs)} |"
+
+
+def test_every_cell_of_bison_is_there_as_the_records_have_it() -> None:
+    records = load(PROJECT / "results" / "table1").items["table1"]
+    cells = {(r["data"], r["memory"]) for r in records if r["method"] == "bison"}
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    for data, memory in sorted(cells):
+        runs = [
+            r for r in records if (r["method"], r["data"], r["memory"]) == ("bison", data, memory)
+        ]
+        assert line(data, memory, runs) in readme
+    assert len(cells) == readme.count("| Split CIFAR-10") + readme.count("| Split Mini-ImageNet, M")
