@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bison_ocl.cli.reproduce import chosen_engine
 from bison_ocl.experiments import costs, local
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Outcome, Started
@@ -33,7 +34,7 @@ def inline(jobs: Sequence[Job], started: Started, done: Done, **options: object)
 def test_list_shows_every_item_with_runs_and_an_honest_estimate(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(costs, "seconds_of_a_step", lambda device: 0.1)
+    monkeypatch.setattr(costs, "seconds_of_a_step", lambda device, precision: 0.1)
     said = call("reproduce", "--list", "--processes", "2", "--device", "cpu")
     assert said.status == 0
     lines = {line.split()[0]: line for line in said.out.splitlines()[1:15]}
@@ -166,3 +167,11 @@ def test_a_machine_without_a_package_of_the_report_costs_the_report_not_the_runs
     assert "the runs are kept" in said.err.splitlines()[-1]
     assert "`bison-ocl report` on a machine that has plotly" in said.err.splitlines()[-1]
     assert len((tmp_path / "confusion/results.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_gpu_has_one_process_unless_told_and_timings_always_have_one() -> None:
+    def at_once(processes: int | None, alone: bool) -> int:
+        chosen = chosen_engine("local", None, "cuda", processes, alone)
+        return chosen.keywords["processes"]  # type: ignore[attr-defined, no-any-return]
+
+    assert (at_once(None, False), at_once(3, False), at_once(3, True)) == (1, 3, 1)

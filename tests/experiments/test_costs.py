@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from torch import Tensor
 
-from bison_ocl.experiments.costs import cost, lasting, seconds_of_a_step
+from bison_ocl.experiments.costs import cost, lasting, seconds_of_a_step, step_of_er
 
 
 def test_costs_grow_with_images_filters_and_memory() -> None:
@@ -28,3 +29,10 @@ def test_times_in_words(seconds: float, words: str) -> None:
 
 def test_a_step_is_really_timed() -> None:
     assert 1e-4 < seconds_of_a_step("cpu") < 60
+
+
+def test_runs_that_are_trained_together_take_one_step_together() -> None:
+    losses = step_of_er("cpu", 3, "fp32")()
+    assert isinstance(losses, Tensor)
+    assert losses.shape == (3,)
+    assert losses.unique().numel() == 1

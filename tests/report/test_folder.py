@@ -133,6 +133,16 @@ def test_runs_without_their_reference_are_flagged(tmp_path: Path) -> None:
     assert all(record["reference"] is None for record in study.items["x"])
 
 
+def test_a_reference_in_another_precision_is_taken_if_need_be_and_flagged(tmp_path: Path) -> None:
+    tune, _, bison = records("generic", 1)
+    put(tmp_path / "table1", tune, changed(bison, precision="bf16"))
+    study = load(tmp_path)
+    assert "table1: AI of 1 run is against FINE-TUNE in another precision" in study.warnings
+    put(tmp_path / "table1", changed(tune, precision="bf16"))
+    study = load(tmp_path)
+    assert not [warning for warning in study.warnings if "another precision" in warning]
+
+
 def test_items_that_do_not_report_ai_need_no_reference(tmp_path: Path) -> None:
     put(tmp_path / "time", *records("efficiency", 1))
     assert load(tmp_path).warnings == []

@@ -58,7 +58,7 @@ def reproduce(
     engine: Annotated[Literal["local", "ray"], typer.Option(help="ray: a cluster.")] = "local",
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster.")] = None,
     processes: Annotated[
-        int | None, typer.Option(help="Processes on CPU; else one for each core.")
+        int | None, typer.Option(help="Processes; else one for each core, or one on a GPU.")
     ] = None,
     checkpoint_every: CheckpointEvery = 30.0,
     out: Annotated[Path, typer.Option(help="Folder for all items and the report.")] = Path(
@@ -70,7 +70,7 @@ def reproduce(
     """Run tables and figures of the paper, or what is left of them, beside the paper's numbers."""
     check_positive(processes=processes, checkpoint_every=checkpoint_every)
     if listed:
-        list_items(chosen_device(device), processes)
+        list_items(chosen_device(device), precision, processes)
         return
     if not items:
         raise UserError("say which item: `bison-ocl reproduce --list` shows them")
@@ -145,7 +145,7 @@ def chosen_engine(
         raise UserError("--address is that of a Ray cluster: add --engine ray")
     from bison_ocl.experiments import local
 
-    at_once = 1 if alone or device == "cuda" else processes or local.cores()
+    at_once = 1 if alone else processes or local.usual_processes(device)
     return partial(local.carry_out, processes=at_once, warm_up=alone)
 
 
@@ -174,20 +174,21 @@ def show_plan(found: Plan, out: Path, precision: str) -> None:
     print(f"{found.name}: {found.runs} runs, {seeds} of each; {sum(left)} of them to run")
 
 
-def list_items(device: str, processes: int | None) -> None:
+def list_items(device: str, precision: Precision, processes: int | None) -> None:
     """What the paper holds, and how long it would take here."""
     from bison_ocl.experiments.agenda import listing, show
     from bison_ocl.experiments.costs import seconds_of_a_step
     from bison_ocl.experiments.local import cores
 
-    step = seconds_of_a_step(device)
-    at_once = 1 if device == "cuda" else processes or cores()
+    gpu = device == "cuda"
+    step = seconds_of_a_step(device, precision)
+    at_once = 1 if gpu else processes or cores()
     show(listing(step, at_once))
     print(
         "new: runs that no item above has; what items share is run once.\n"
-        f"Estimates: a step of ER takes {1e3 * step:.0f} ms here, timed just now; other methods by "
-        f"recorded ratios; processes at a time: {at_once}. They may be wrong by a factor of two. "
-        "On a GPU, seeds trained together take less."
+        f"Estimates: a step of ER takes {1e3 * step:.3g} ms here{', for each of ten seeds' * gpu}, "
+        f"timed just now; other methods by recorded ratios; processes at a time: {at_once}. They "
+        "may be wrong by a factor of two."
     )
 
 

@@ -1,7 +1,8 @@
 """What runs cost: in steps of ER on images of 32x32, and what such a step takes on this machine.
 
 A rough guide for plans and time left. Costs of methods were measured on CPU (benchmarks/step.json);
-GDumb's is counted from its epochs. On a GPU the dear ones are relatively cheaper.
+GDumb's is counted from its epochs. On a GPU, where seeds are trained together, a step is a tenth of
+one of ten runs, and the dear methods are relatively cheaper.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from bison_ocl.experiments.spec import PLAIN
+
+if TYPE_CHECKING:
+    from bison_ocl.nets.precision import Precision
 
 STEP = {
     "finetune": 0.5,
@@ -74,18 +80,20 @@ def cost(method: str, data: str, memory: int, settings: Mapping[str, Any]) -> fl
 SHAPE, CLASSES, MEMORY = (3, 32, 32), 10, 20
 WARM, TIMED = 5, 5
 """steps; the first fill the memory, and record the graphs of a GPU"""
+TOGETHER = 10
+"""runs, on a GPU"""
 
 
-def seconds_of_a_step(name: str) -> float:
-    """One step of ER on a device, timed now; on CPU with one thread."""
+def seconds_of_a_step(name: str, precision: Precision = PLAIN) -> float:
+    """One step of one run of ER on a device, timed now; on CPU with one thread."""
     import torch
 
     from bison_ocl.experiments import device
 
-    threads = torch.get_num_threads()
+    threads, runs = torch.get_num_threads(), TOGETHER if device.is_cuda(name) else 1
     torch.set_num_threads(1)
     try:
-        step = step_of_er(name)
+        step = step_of_er(name, runs, precision)
         for _ in range(WARM):
             step()
         times = [device.now(name)]
@@ -94,26 +102,29 @@ def seconds_of_a_step(name: str) -> float:
             times.append(device.now(name))
     finally:
         torch.set_num_threads(threads)
-    return min(after - before for before, after in pairwise(times))
+    return min(after - before for before, after in pairwise(times)) / runs
 
 
-def step_of_er(name: str) -> Callable[[], object]:
+def step_of_er(name: str, runs: int, precision: Precision) -> Callable[[], object]:
     """A step on random images, as runs take it on that device."""
     import torch
 
+    from bison_ocl import tree
     from bison_ocl.batch import Batch
-    from bison_ocl.engine import Engine
     from bison_ocl.experiments import device
-    from bison_ocl.experiments.group import alive
+    from bison_ocl.experiments.group import alive, engine_on
     from bison_ocl.learner import backbone_for
     from bison_ocl.methods.settings import configured
 
-    method = configured("er", None, {})
-    backbone = backbone_for(method, SHAPE, fused=device.has_kernels(name))
+    method, stacked = configured("er", None, {}), runs > 1
+    backbone = backbone_for(method, SHAPE, precision, fused=device.has_kernels(name))
     me = method.init(0, backbone, CLASSES, MEMORY, SHAPE, device=name)
     x = torch.randint(0, 256, (method.stream_batch, *SHAPE)).to(name, torch.uint8)
     new = Batch(x, torch.arange(len(x), device=name) % CLASSES)
-    return partial(alive(Engine(method), me, name, compiled_in=None).step, new)
+    if stacked:
+        me, new = tree.stack([me] * runs), tree.stack([new] * runs)
+    body = alive(engine_on(name, method, stacked), me, name, compiled_in=None)
+    return partial(body.step, new)
 
 
 UNITS = (("days", 86_400), ("h", 3_600), ("min", 60))

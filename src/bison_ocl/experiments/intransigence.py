@@ -10,6 +10,7 @@ import numpy as np
 
 from bison_ocl.evaluate.metrics import intransigence
 from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.spec import PLAIN
 
 REFERENCE = "finetune"
 """The method whose accuracy right after each task is a*_j."""
@@ -19,6 +20,7 @@ def with_intransigence(records: Sequence[Record], beside: Sequence[Record] = ())
     """Records with AI and the reference a* filled in; None where FINE-TUNE did not run.
 
     The FINE-TUNE runs are looked for among the records and among those `beside` them.
+    `reference_precision` is that of the run that was found.
     """
     references: dict[tuple[Any, ...], list[Record]] = {}
     for one in (*beside, *records):
@@ -30,24 +32,34 @@ def with_intransigence(records: Sequence[Record], beside: Sequence[Record] = ())
     ]
 
 
-def reference_for(record: Record, fitting: Sequence[Record]) -> list[float] | None:
-    """a*_j; of several runs on the same stream, the one whose settings agree most."""
-    if not fitting:
-        return None
-    closest = max(reversed(fitting), key=lambda reference: agreement(record, reference))
-    diagonal: list[float] = np.diag(closest["accuracy"]).tolist()
-    return diagonal
+def reference_for(record: Record, fitting: Sequence[Record]) -> Record | None:
+    """Of several FINE-TUNE runs on the same stream, the one that was run most alike."""
+    return max(reversed(fitting), key=lambda one: agreement(record, one)) if fitting else None
 
 
-def agreement(one: Record, other: Record) -> int:
-    """How many settings two runs share."""
-    return sum(one["settings"].get(key) == value for key, value in other["settings"].items())
+def agreement(one: Record, other: Record) -> tuple[int, bool]:
+    """How many settings two runs share, and whether they share the precision."""
+    settings = sum(one["settings"].get(key) == value for key, value in other["settings"].items())
+    return settings, precision_of(one) == precision_of(other)
 
 
-def filled(record: Record, reference: list[float] | None) -> Record:
-    """A record with its AI against a reference."""
-    found = None if reference is None else intransigence(record["accuracy"], reference)
-    return {**record, "metrics": {**record["metrics"], "AI": found}, "reference": reference}
+def precision_of(record: Record) -> str:
+    return str(record.get("precision", PLAIN))
+
+
+def filled(record: Record, closest: Record | None) -> Record:
+    """A record with its AI against a FINE-TUNE run."""
+    if closest is None:
+        found, reference, precision = None, None, None
+    else:
+        reference = np.diag(closest["accuracy"]).tolist()  # a*_j
+        found, precision = intransigence(record["accuracy"], reference), precision_of(closest)
+    return {
+        **record,
+        "metrics": {**record["metrics"], "AI": found},
+        "reference": reference,
+        "reference_precision": precision,
+    }
 
 
 def same_stream(record: Record) -> tuple[Any, ...]:

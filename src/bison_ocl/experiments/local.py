@@ -71,6 +71,11 @@ def open_datasets(jobs: Sequence[Job]) -> None:
         raise UserError("; ".join(dict.fromkeys(missing)))
 
 
+def usual_processes(device: str) -> int:
+    """One for each core; on a GPU one, which trains seeds together."""
+    return 1 if device == "cuda" else cores()
+
+
 def cores() -> int:
     """The processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

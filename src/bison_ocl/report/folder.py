@@ -10,11 +10,11 @@ from typing import Any
 
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.metrics import average_accuracy
-from bison_ocl.experiments.intransigence import with_intransigence
+from bison_ocl.experiments.intransigence import precision_of, with_intransigence
 from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.records import Record, contents, parse
-from bison_ocl.experiments.spec import PLAIN, identity
+from bison_ocl.experiments.spec import identity
 
 RESULTS = "results.jsonl"
 NEEDED: dict[str, type] = {
@@ -61,7 +61,7 @@ def load(path: Path) -> Study:
     items = {item: prepared(records, beside=everything) for item, records in kept.items()}
     for item, records in items.items():
         if item not in ITEMS or ITEMS[item].intransigence:
-            warnings += missing_references(item, records)
+            warnings += missing_references(item, records) + other_references(item, records)
     return Study(items, warnings + commits(everything))
 
 
@@ -143,7 +143,7 @@ def prepared(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[R
 
     A precision that all runs share is how they were executed, not what tells one from another.
     """
-    mixed = len({record.get("precision", PLAIN) for record in records}) > 1
+    mixed = len({precision_of(record) for record in records}) > 1
     told = ({**record, "tells_precision": mixed} for record in by_rule(records))
     return with_intransigence(list(told), beside)
 
@@ -180,6 +180,17 @@ def missing_references(item: str, records: Sequence[Record]) -> list[str]:
         f"{item}: {plural(len(alone), 'run')} without AI, for FINE-TUNE did not run on the same "
         f"stream (first: {first['method']}, {first['data']}, seed {first['seed']})"
     ]
+
+
+def other_references(item: str, records: Sequence[Record]) -> list[str]:
+    """How many runs have their AI from FINE-TUNE in another precision, in one line."""
+    mixed = [
+        record
+        for record in records
+        if record["reference"] is not None and record["reference_precision"] != precision_of(record)
+    ]
+    told = f"{item}: AI of {plural(len(mixed), 'run')} is against FINE-TUNE in another precision"
+    return [told] if mixed else []
 
 
 def commits(records: Sequence[Record]) -> list[str]:
