@@ -1,11 +1,12 @@
-"""The summary in the README says what the records say."""
+"""The tables in the README and in docs/READINGS.md say what the records say."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from statistics import mean, stdev
 
-from bison_ocl.experiments.records import Record
+from benchmarks.readings import lines
+from bison_ocl.experiments.records import Record, whole
 from bison_ocl.report.folder import load
 from bison_ocl.report.names import DATA, memory_name
 from bison_ocl.report.paper import published
@@ -45,3 +46,10 @@ def test_every_cell_of_bison_is_there_as_the_records_have_it() -> None:
         ]
         assert line(data, memory, runs) in readme
     assert len(cells) == readme.count("| Split CIFAR-10") + readme.count("| Split Mini-ImageNet, M")
+
+
+def test_the_table_of_readings_is_that_of_the_pilots() -> None:
+    pilots = PROJECT / "results" / "pilots"
+    files = [pilots / "readings.jsonl", pilots / "bison-m1000-precision.jsonl"]
+    table = "\n".join(lines([record for file in files for record in whole(file)]))
+    assert table in (PROJECT / "docs/READINGS.md").read_text("utf-8")
