@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from benchmarks.readings import lines
+
 from bison_ocl.experiments.records import Record, whole
 from bison_ocl.report.folder import load
 from bison_ocl.report.names import DATA, memory_name
