@@ -44,7 +44,7 @@ class Spec:
         said = asdict(self)
         if self.precision == PLAIN:  # files from before there was a choice keep their names
             del said["precision"]
-        said["settings"] = {k: v for k, v in self.settings.items() if EARLIER.get(k, ...) != v}
+        said["settings"] = dict(one for one in self.settings.items() if one not in EARLIER.items())
         digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
         data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
         return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"
