@@ -254,7 +254,7 @@ def backbone_for(
     if module is not None:
         return ModuleBackbone(module, shape)
     channels, height, width = shape
-    return ResNet18(method.filters, (channels, height, width), precision, fused, method.pool_window)
+    return ResNet18(method.filters, (channels, height, width), precision, fused)
 
 
 def check_memory(method: Method, memory: int) -> None:

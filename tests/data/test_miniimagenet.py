@@ -88,7 +88,7 @@ def pickles(root: Path, protocol: int = 2) -> None:
         path.write_bytes(pickle.dumps(content, protocol))
 
 
-def given(root: Path, test: str = "val") -> None:
+def cut_by_name(root: Path, test: str = "val") -> None:
     for wnid in WNIDS:
         for image in range(7):
             part = "train" if image < 5 else test
@@ -101,7 +101,7 @@ FORMS: dict[str, Callable[[Path], None]] = {
     "groups of classes": groups_of_classes,
     "tables": tables,
     "pickles": pickles,
-    "as given": given,
+    "cut by name": cut_by_name,
 }
 
 
@@ -122,7 +122,7 @@ def test_every_form_gives_all_images_once_with_the_same_class_ids(
         assert (everything(source, split)[1] == each // 100 - 1).all()
 
 
-@pytest.mark.parametrize("form", ["other endings", "groups of classes", "tables"])
+@pytest.mark.parametrize("form", ["other endings", "groups of classes", "tables", "cut by name"])
 def test_every_form_with_file_names_gives_the_same_images_in_the_same_order(
     tmp_path: Path, form: str
 ) -> None:
@@ -140,10 +140,16 @@ def test_the_rule_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["val", "test"])
-def test_a_given_split_is_used_as_given(tmp_path: Path, part: str) -> None:
-    given(tmp_path, part)
-    wanted = [number(wnid, image) for wnid in sorted(WNIDS) for image in (5, 6)]
-    assert numbers(read(tmp_path), "test").tolist() == wanted
+def test_folders_for_training_and_testing_are_drawn_anew(tmp_path: Path, part: str) -> None:
+    cut_by_name(tmp_path, part)
+    assert numbers(read(tmp_path), "test").tolist() == RULE_1_BY_NAME
+
+
+def test_training_folders_alone_are_too_few_images(tmp_path: Path) -> None:
+    cut_by_name(tmp_path)
+    shutil.rmtree(tmp_path / "val")
+    with pytest.raises(UserError, match=r"class n01 has 5 images, not 7"):
+        read(tmp_path)
 
 
 def test_a_zip_archive_is_read_where_it_is(tmp_path: Path) -> None:

@@ -88,15 +88,6 @@ def test_the_name_is_a_file_name_that_stays() -> None:
     assert "/" not in SPEC.name
 
 
-def test_a_setting_that_came_later_tells_no_earlier_runs_apart() -> None:
-    now = replace(SPEC, settings={**SPEC.settings, "pool_window": 4})
-    assert now.is_of(asdict(SPEC))
-    assert now.name == SPEC.name
-    other = replace(SPEC, settings={**SPEC.settings, "pool_window": 11})
-    assert not other.is_of(asdict(SPEC))
-    assert other.name != SPEC.name
-
-
 def test_runs_from_before_there_was_a_precision_are_tf32() -> None:
     old = asdict(SPEC)
     del old["precision"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -138,16 +136,6 @@ def test_pooling_of_large_images_drops_rows_8_to_10() -> None:
     quarters = [last[:, :, i : i + 4, j : j + 4].mean((2, 3)) for i in (0, 4) for j in (0, 4)]
     expected = torch.stack(quarters, dim=2).flatten(1)  # channel-major
     torch.testing.assert_close(ours(params, stats, x, "train")[0], expected)
-
-
-@pytest.mark.parametrize("fused", [False, True])
-@pytest.mark.parametrize("window", [11, 84])
-def test_a_large_window_averages_the_whole_map(window: int, fused: bool) -> None:
-    ours, params, stats, plain = pair(1, MINI)
-    ours, x = replace(ours, window=window, fused=fused), pictures(2, MINI)
-    z, _ = ours(params, stats, x, "train")
-    torch.testing.assert_close(z, plain.train().map(x).mean((2, 3)), rtol=1e-7, atol=1e-9)
-    assert z.shape == (2, ours.features) == (2, 8)
 
 
 @pytest.mark.parametrize(

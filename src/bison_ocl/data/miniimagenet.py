@@ -4,15 +4,17 @@ Mini-ImageNet: Vinyals et al. 2016, Matching Networks for One Shot Learning.
 In the data folder, or in `mini-imagenet` in it, lie either
 - mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl;
 - images/ with train.csv, val.csv and test.csv (columns filename, label);
-- train/ and test/ or val/, each with the 100 class folders (500 + 100 images: used as given);
-- class folders of 600 images, also spread over train/, val/ and test/ (64 + 16 + 20 of them).
-The folders may also lie in `mini-imagenet.zip`. Class folders are named by WordNet ids. Where the
-source does not say what is for testing, miniimagenet_rule.py does.
+- class folders of 600 images, however classes or images are spread over train/, val/ and test/.
+The folders may also lie in `mini-imagenet.zip`. Class folders are named by WordNet ids. In every
+form miniimagenet_rule.py says what is for testing, as the field draws it: at random in each class.
+Folders that were cut by file name are another benchmark: their last 100 images differ from the rest
+(docs/READINGS.md).
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 from bison_ocl.data.class_folders import Classes, class_folders, expect_classes, expect_images
@@ -50,65 +52,47 @@ def from_files(files: Listing, benchmark: Benchmark) -> Pictures:
     """The images that tables or folders sort into classes."""
     if any(name in files.files for name in TABLES):
         return by_rule(files, from_tables(files), benchmark)
-    parts = {part: class_folders(files, part) for part in PARTS if part in files.folders}
-    if not parts:
-        return by_rule(files, class_folders(files), benchmark)
-    if shared(parts):
-        return as_given(files, parts, benchmark)
-    return by_rule(files, {name: part[name] for part in parts.values() for name in part}, benchmark)
+    parts = [class_folders(files, part) for part in PARTS if part in files.folders]
+    return by_rule(files, together(parts) if parts else class_folders(files), benchmark)
 
 
-def shared(parts: dict[str, Classes]) -> bool:
-    """Whether classes occur in more than one part: then the parts hold images, not classes."""
-    return len(set().union(*parts.values())) < sum(len(part) for part in parts.values())
-
-
-def as_given(files: Listing, parts: dict[str, Classes], benchmark: Benchmark) -> Pictures:
-    """Train on train/, test on test/ or else val/."""
-    if "train" not in parts:
-        raise UserError(f"{files.place} has no folder train: put the training images there")
-    held_out = "test" if "test" in parts else "val"
-    train = checked(files.path("train"), parts["train"], benchmark, benchmark.train)
-    test = checked(files.path(held_out), parts[held_out], benchmark, benchmark.test)
-    return pictures(files, "as given 1", train, test, benchmark)
+def together(parts: Sequence[Classes]) -> Classes:
+    """All images of each class, whichever parts they are in."""
+    found: Classes = {}
+    for part in parts:
+        for class_name, names in part.items():
+            found[class_name] = [*found.get(class_name, []), *names]
+    return found
 
 
 def by_rule(files: Listing, classes: Classes, benchmark: Benchmark) -> Pictures:
     """Hold out test images by the rule."""
-    classes = checked(str(files.place), classes, benchmark, benchmark.each)
+    classes = checked(str(files.place), classes, benchmark)
     train: Classes = {}
     test: Classes = {}
     for class_name, names in classes.items():
         held_out = benchmark.held_out(class_name, [stem(name) for name in names])
         train[class_name] = [name for name in names if stem(name) not in held_out]
         test[class_name] = [name for name in names if stem(name) in held_out]
-    return pictures(files, RULE, train, test, benchmark)
-
-
-def checked(where: str, classes: Classes, benchmark: Benchmark, count: int) -> Classes:
-    """The classes in the order of their ids, all there with as many images as belong."""
-    expect_classes(where, classes, benchmark.classes)
-    expect_images(where, classes, count)
-    for class_name, names in classes.items():
-        if len({stem(name) for name in names}) < count:
-            raise UserError(f"{where}: class {class_name} has two images of one name: rename one")
-    return {name: sorted(classes[name], key=stem) for name in sorted(benchmark.classes)}
-
-
-def pictures(
-    files: Listing, rule: str, train: Classes, test: Classes, benchmark: Benchmark
-) -> Pictures:
-    """The source of these files."""
-    names = tuple(benchmark.classes[wnid] for wnid in train)
     return Pictures(
         name=NAME,
         files=files,
-        rule=rule,
+        rule=RULE,
         side=benchmark.side,
         tasks=benchmark.tasks,
-        class_names=names,
+        class_names=tuple(benchmark.classes[wnid] for wnid in train),
         splits={"train": labelled(train), "test": labelled(test)},
     )
+
+
+def checked(where: str, classes: Classes, benchmark: Benchmark) -> Classes:
+    """The classes in the order of their ids, all there with as many images as belong."""
+    expect_classes(where, classes, benchmark.classes)
+    expect_images(where, classes, benchmark.each)
+    for class_name, names in classes.items():
+        if len({stem(name) for name in names}) < benchmark.each:
+            raise UserError(f"{where}: class {class_name} has two images of one name: rename one")
+    return {name: sorted(classes[name], key=stem) for name in sorted(benchmark.classes)}
 
 
 def stem(name: str) -> str:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 PLAIN: Precision = "tf32"
 """unless another precision is asked for"""
 
-EARLIER = {"pool_window": 4}
-"""What runs did before there was a setting for it: records without it are of the same run."""
-
 
 @dataclass(frozen=True)
 class Spec:
@@ -44,7 +41,6 @@ class Spec:
         said = asdict(self)
         if self.precision == PLAIN:  # files from before there was a choice keep their names
             del said["precision"]
-        said["settings"] = dict(one for one in self.settings.items() if one not in EARLIER.items())
         digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
         data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
         return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"
@@ -60,7 +56,6 @@ FIELDS = tuple(field.name for field in fields(Spec))
 def identity(run: Mapping[str, Any]) -> str:
     """What tells a run from others, as one text; equal for a spec and its records."""
     told = {"precision": PLAIN, **run}  # records from before there was a choice
-    told["settings"] = EARLIER | run["settings"]
     return json.dumps([told.get(name) for name in FIELDS], sort_keys=True)
 
 

@@ -66,8 +66,6 @@ class Method:
     """images drawn from the memory in a step"""
     filters: int = 20
     """filters of the ResNet-18's first stage: 20 (reduced) or 64"""
-    pool_window: int = 4
-    """side of the squares in which the ResNet-18 averages its last map (11x11 for 84x84 pixels)"""
     view_mode: Literal["append", "replace"] = "append"
     """train on originals and augmented images, or on augmented ones only"""
     joint: bool = False

@@ -1,7 +1,7 @@
 """ResNet-18 without max-pooling: "reduced" with 20 filters, full with 64 (He et al. 2016).
 
 The variant of online continual learning (Lopez-Paz & Ranzato 2017): 3x3 stem of stride 1, average
-pooling in windows of 4x4. Written as a function of its parameters, so that threads, vmap and
+pooling with a window of 4. Written as a function of its parameters, so that threads, vmap and
 gradients share one code path. Weights start as PyTorch's do, uniform in ±1/√fan_in.
 """
 
@@ -18,6 +18,8 @@ from bison_ocl.nets.layers import Layers
 from bison_ocl.nets.norm import Mode
 from bison_ocl.nets.precision import Precision
 from bison_ocl.rng import Key, uniform
+
+POOL = 4
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ResNet18:
-    """Images [B, 3, H, W] to features [B, d]; d = 160 at 32x32 and 640 at 84x84 for 20 filters.
-
-    At 84x84 the last map is 11x11: windows of 4 see 8x8 of it, windows of 11 all (then d = 160).
-    """
+    """Images [B, 3, H, W] to features [B, d]; d = 160 at 32x32 and 640 at 84x84 for 20 filters."""
 
     filters: int = 20
     shape: tuple[int, int, int] = (3, 32, 32)
@@ -48,8 +47,6 @@ class ResNet18:
     """of the convolutions"""
     fused: bool = False
     """layers made for many runs on a GPU; they can normalise parts of a batch apart"""
-    window: int = 4
-    """side of the squares in which the last map is averaged; a smaller map is one square"""
 
     @property
     def blocks(self) -> list[Block]:
@@ -70,7 +67,7 @@ class ResNet18:
     def features(self) -> int:
         """The length of a feature vector."""
         sides = [-(-side // 8) for side in self.shape[1:]]  # three halvings, rounded up
-        return self.filters * 8 * prod(side // min(self.window, *sides) for side in sides)
+        return self.filters * 8 * prod(side // min(POOL, *sides) for side in sides)
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
         """Fresh weights; a draw for each layer, named after it."""
@@ -117,7 +114,7 @@ class ResNet18:
                 beside = layers(f"{block.name}.shortcut", x, block.stride, relu=False)
             inner = layers(f"{block.name}.first", x, block.stride)
             x = layers(f"{block.name}.second", inner, beside=beside)
-        z, moved = layers.leave(x, self.window)
+        z, moved = layers.leave(x, POOL)
         # In the order they came in: leaves of states are matched by their places.
         return z, {name: moved[name] for name in stats if name in moved}
 
