@@ -7,8 +7,7 @@ In the data folder, or in `mini-imagenet` in it, lie either
 - class folders of 600 images, however classes or images are spread over train/, val/ and test/.
 The folders may also lie in `mini-imagenet.zip`. Class folders are named by WordNet ids. In every
 form miniimagenet_rule.py says what is for testing, as the field draws it: at random in each class.
-Folders that were cut by file name are another benchmark: their last 100 images differ from the rest
-(docs/READINGS.md).
+Folders that somebody cut by file name are put together again: theirs is another benchmark.
 """
 
 from __future__ import annotations
