@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bison_ocl.experiments.intransigence import REFERENCE
 from bison_ocl.experiments.records import Record, whole
-from bison_ocl.experiments.spec import PLAIN
+from bison_ocl.experiments.spec import PLAIN, precision_of
 from bison_ocl.report.folder import prepared
 from bison_ocl.report.names import variant
 from bison_ocl.report.paper import published
@@ -39,7 +39,7 @@ class Reading(NamedTuple):
 def reading_of(record: Record) -> Reading:
     """bf16 and the usual stream go without saying."""
     method, _, rule = record["method"].partition(" + ")
-    precision, stream = record.get("precision", PLAIN), record["stream"]
+    precision, stream = precision_of(record), record["stream"]
     said = (
         variant({**record, "precision": PLAIN}),
         precision if precision != "bf16" else "",

@@ -53,6 +53,21 @@ def test_losses_agree_in_float32(name: str) -> None:
         assert found.loss <= 1e-5, (how, found)
 
 
+def test_recording_again_and_again_takes_no_more_memory() -> None:
+    from bison_ocl.capture import recorded
+
+    x = torch.zeros(64, 64, device="cuda")
+
+    def work() -> None:
+        x.copy_(x @ x)
+
+    recorded(work, work)
+    before = torch.cuda.memory_allocated()
+    for _ in range(4):
+        recorded(work, work)
+    assert torch.cuda.memory_allocated() - before < 32 * 2**20
+
+
 @pytest.mark.parametrize("name", ["bison", "er"])
 def test_a_compiled_step_agrees(name: str, tmp_path: Path) -> None:
     from bison_ocl.capture import Captured

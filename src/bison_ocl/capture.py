@@ -120,7 +120,7 @@ def recorded(work: Replay, rehearsal: Replay) -> Replay:
 
 @cache
 def side_stream(device: int) -> torch.cuda.Stream:
-    """The stream of all rehearsals: libraries keep 64 MB of workspace for every stream they see."""
+    """The stream of all rehearsals: each one that libraries see costs a workspace of 64 MiB."""
     return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 

@@ -44,6 +44,13 @@ def test_the_state_handed_in_stays_as_it_was(method: Method) -> None:
     assert same(snapshot(me), before)
 
 
+def test_all_rehearsals_share_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: object())
+    capture.side_stream.cache_clear()
+    assert capture.side_stream(0) is capture.side_stream(0)
+    capture.side_stream.cache_clear()
+
+
 def test_turns_are_counted_and_rehearsals_are_not() -> None:
     start, zero = torch.tensor([5]), torch.tensor(0)
     found = replayed(lambda value, turn: value * 2 + turn, start, zero, 3)

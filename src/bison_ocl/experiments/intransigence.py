@@ -10,7 +10,7 @@ import numpy as np
 
 from bison_ocl.evaluate.metrics import intransigence
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import PLAIN
+from bison_ocl.experiments.spec import precision_of
 
 REFERENCE = "finetune"
 """The method whose accuracy right after each task is a*_j."""
@@ -41,10 +41,6 @@ def agreement(one: Record, other: Record) -> tuple[int, bool]:
     """How many settings two runs share, and whether they share the precision."""
     settings = sum(one["settings"].get(key) == value for key, value in other["settings"].items())
     return settings, precision_of(one) == precision_of(other)
-
-
-def precision_of(record: Record) -> str:
-    return str(record.get("precision", PLAIN))
 
 
 def filled(record: Record, closest: Record | None) -> Record:

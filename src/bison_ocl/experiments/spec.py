@@ -53,9 +53,14 @@ class Spec:
 FIELDS = tuple(field.name for field in fields(Spec))
 
 
+def precision_of(run: Mapping[str, Any]) -> str:
+    """The precision of a run; records from before there was a choice do not name it."""
+    return str(run.get("precision", PLAIN))
+
+
 def identity(run: Mapping[str, Any]) -> str:
     """What tells a run from others, as one text; equal for a spec and its records."""
-    told = {"precision": PLAIN, **run}  # records from before there was a choice
+    told = {**run, "precision": precision_of(run)}
     return json.dumps([told.get(name) for name in FIELDS], sort_keys=True)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.metrics import average_accuracy
-from bison_ocl.experiments.intransigence import precision_of, with_intransigence
+from bison_ocl.experiments.intransigence import with_intransigence
 from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.records import Record, contents, parse
-from bison_ocl.experiments.spec import identity
+from bison_ocl.experiments.spec import identity, precision_of
 
 RESULTS = "results.jsonl"
 NEEDED: dict[str, type] = {

@@ -9,7 +9,7 @@ from typing import Any
 from bison_ocl.data.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import PLAIN
+from bison_ocl.experiments.spec import PLAIN, precision_of
 from bison_ocl.methods import method_class
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.streams import DEFAULT
@@ -86,7 +86,7 @@ def variant(
         for name, value in record["settings"].items()
         if name not in shown and (name not in expected or expected[name] != value)
     }
-    precision = record.get("precision", PLAIN)
+    precision = precision_of(record)
     if precision != PLAIN and record.get("tells_precision", True):
         changed["precision"] = precision
     return ", ".join(f"{name}={as_set(value)}" for name, value in changed.items())
