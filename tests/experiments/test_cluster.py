@@ -19,7 +19,7 @@ from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Outcome, attempt
 
-SMALLEST = {"num_cpus": 1, "object_store_memory": cluster.OBJECT_STORE}
+ONE_PROCESSOR = {"num_cpus": 1, **cluster.SMALL}
 
 
 class TwoNodes:
@@ -28,9 +28,8 @@ class TwoNodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        head = {**SMALLEST, "include_dashboard": False}
-        self.cluster = Cluster(initialize_head=True, head_node_args=head)
-        self.other = self.cluster.add_node(**SMALLEST)
+        self.cluster = Cluster(initialize_head=True, head_node_args=ONE_PROCESSOR)
+        self.other = self.cluster.add_node(**ONE_PROCESSOR)
         self.address: str = self.cluster.address
 
     def lose_a_node(self) -> None:
@@ -124,7 +123,10 @@ def test_a_node_is_lost_and_every_result_lands_once(
 
 
 @pytest.mark.slow
-def test_without_an_address_on_this_machine(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("two_nodes")
+def test_without_an_address_on_this_machine_and_not_in_a_cluster_found_there(
+    tmp_path: Path,
+) -> None:
     begun: list[Job] = []
     outcomes: list[Outcome] = []
     unit = job(tmp_path, "finetune")

@@ -34,8 +34,8 @@ QUIET = {
 }
 """What Ray is told before it is imported, unless the user has said otherwise."""
 
-OBJECT_STORE = 80 * 2**20
-"""bytes, about the least Ray takes: records are small"""
+SMALL = {"include_dashboard": False, "object_store_memory": 80 * 2**20}
+"""What Ray starts on this machine: about the least store it takes, for records are small."""
 
 MARK = ".coordinator"
 
@@ -109,7 +109,7 @@ def connected(address: str | None) -> Any:
         import ray
     except ImportError as error:
         raise UserError("--engine ray needs Ray: pip install 'bison-ocl[cluster]'") from error
-    where: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE}
+    where: dict[str, Any] = {"address": "local", **SMALL}  # without "local" it joins any it finds
     if address is not None:
         check_address(address)
         where = {"address": address}
