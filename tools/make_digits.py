@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
-TARGET = Path(__file__).parents[1] / "src" / "bison_ocl" / "stream" / "digits.npz"
+TARGET = Path(__file__).parents[1] / "src" / "bison_ocl" / "data" / "digits.npz"
 DIGITS, KEPT, TEST_EVERY = 10, 174, 5
 
 Bytes = npt.NDArray[np.uint8]

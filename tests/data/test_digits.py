@@ -6,11 +6,13 @@ import hashlib
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+from tools import make_digits
 
 from bison_ocl import data as datasets
 from bison_ocl.batch import Batch
@@ -145,3 +147,11 @@ def test_nothing_heavy_is_imported_without_need(code: str, absent: str) -> None:
 def test_the_embedded_digits_cannot_be_cut_otherwise() -> None:
     with pytest.raises(ValueError, match="only folder:PATH has"):
         datasets.load("split-digits", tasks=2)
+
+
+def test_the_tool_writes_the_file_that_is_there(tmp_path: Path) -> None:
+    assert str(FILE) == str(make_digits.TARGET)
+    make_digits.write(tmp_path / "digits.npz", make_digits.split())
+    with np.load(tmp_path / "digits.npz") as made, np.load(make_digits.TARGET) as there:
+        assert set(made) == set(there)
+        assert all(np.array_equal(made[name], there[name]) for name in there)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from bison_ocl.methods import METHODS
 from bison_ocl.report.figures.style import LOOKS
 from bison_ocl.report.folder import Study
 from bison_ocl.report.layouts import tables
@@ -126,7 +125,7 @@ def test_rows_that_the_tables_call_alike_are_told_apart() -> None:
     assert f"ER [lr={er['settings']['lr']:g}]" in names
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LOOKS)
 def test_a_method_looks_as_in_the_figures(method: str) -> None:
     found = drawn(LOOKS[method])
     assert found["colour"] == LOOKS[method].colour

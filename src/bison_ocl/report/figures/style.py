@@ -67,7 +67,7 @@ LOOKS = {
     "lode": Look(PURPLE, "s", "--"),
     "onpro": Look(BLUE, (4, 1, 0), "--"),
 }
-"""By name; a test holds it to the methods there are."""
+"""Of the paper's methods; others are grey until they get a line here."""
 
 
 def look(method: str) -> Look:

@@ -1,13 +1,19 @@
-"""The tables in the README and in docs/READINGS.md say what the records say."""
+"""Documents say what the records say, and name code that is there."""
 
 from __future__ import annotations
 
+import inspect
+import pkgutil
+import re
+from importlib import import_module
 from pathlib import Path
 from statistics import mean, stdev
 
+from benchmarks import digits
 from benchmarks.readings import lines
 
-from bison_ocl.experiments.records import Record, whole
+import bison_ocl
+from bison_ocl.experiments.records import Record, read, whole
 from bison_ocl.report.folder import load
 from bison_ocl.report.names import DATA, memory_name
 from bison_ocl.report.paper import published
@@ -54,3 +60,28 @@ def test_the_table_of_readings_is_that_of_the_pilots() -> None:
     files = [pilots / "readings.jsonl", pilots / "bison-m1000-precision.jsonl"]
     table = "\n".join(lines([record for file in files for record in whole(file)]))
     assert table in (PROJECT / "docs/READINGS.md").read_text("utf-8")
+
+
+def test_the_page_of_digits_is_that_of_the_records(tmp_path: Path) -> None:
+    page = tmp_path / "DIGITS.md"
+    digits.write(read(PROJECT / "results/digits/results.jsonl"), page)
+    assert page.read_text("utf-8") == (PROJECT / "docs/DIGITS.md").read_text("utf-8")
+
+
+def attributes() -> set[str]:
+    """`Class.name` for all classes of the package."""
+    modules = [module.name for module in pkgutil.walk_packages(bison_ocl.__path__, "bison_ocl.")]
+    anywhere = [import_module(name) for name in modules if not name.endswith("_kernels")]
+    classes = {one for module in anywhere for _, one in inspect.getmembers(module, inspect.isclass)}
+    return {
+        f"{one.__name__}.{name}"
+        for one in classes
+        for name in (*dir(one), *inspect.get_annotations(one))
+    }
+
+
+def test_documents_name_code_that_is_there() -> None:
+    known = attributes()
+    for document in (*PROJECT.glob("*.md"), *(PROJECT / "docs").glob("*.md")):
+        named = re.findall(r"`([A-Z]\w+\.[a-z]\w*)`", document.read_text("utf-8"))
+        assert {name for name in named if not name.endswith(".md")} <= known, document
