@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import MagicMock
+
 import pytest
 import torch
 
 from bison_ocl import capture
 from bison_ocl.capture import Captured, Replay, replayed
+from bison_ocl.capture import recorded as really_recorded
 from bison_ocl.engine import Eager, Engine
 from bison_ocl.methods.method import Method
 from tests.tiny import begin, same, snapshot, stream
@@ -45,10 +48,13 @@ def test_the_state_handed_in_stays_as_it_was(method: Method) -> None:
 
 
 def test_all_rehearsals_share_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "Stream", lambda device: object())
+    cuda = MagicMock()
+    monkeypatch.setattr(torch, "cuda", cuda)
     capture.side_stream.cache_clear()
-    assert capture.side_stream(0) is capture.side_stream(0)
+    for _ in range(3):
+        really_recorded(lambda: None, lambda: None)
     capture.side_stream.cache_clear()
+    assert cuda.Stream.call_count == 1
 
 
 def test_turns_are_counted_and_rehearsals_are_not() -> None:

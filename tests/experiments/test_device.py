@@ -79,7 +79,7 @@ def flags() -> Iterator[None]:
 )
 def test_tf32_is_for_convolutions_alone(name: str, convolutions: bool) -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
-    device.use_precision(device.precision_of(name))
+    device.use_precision(device.checked_precision(name))
     assert torch.backends.cudnn.allow_tf32 is convolutions
     assert torch.backends.cuda.matmul.allow_tf32 is False
 
@@ -87,7 +87,7 @@ def test_tf32_is_for_convolutions_alone(name: str, convolutions: bool) -> None:
 @pytest.mark.parametrize("name", ["fp16", "", "TF32", "float32"])
 def test_other_precisions_are_refused(name: str) -> None:
     with pytest.raises(UserError, match=f"--precision {name}: choose tf32, bf16 or fp32"):
-        device.precision_of(name)
+        device.checked_precision(name)
 
 
 def test_the_clock_waits_for_a_gpu_and_for_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

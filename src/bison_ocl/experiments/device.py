@@ -54,8 +54,8 @@ def size_of(value: object) -> int:
     return sum(leaf.nbytes for leaf in tree.leaves(value))
 
 
-def precision_of(text: str) -> Precision:
-    """The precision of that name."""
+def checked_precision(text: str) -> Precision:
+    """The precision of that name, if there is one."""
     if text not in PRECISIONS:
         raise UserError(f"--precision {text}: choose tf32, bf16 or fp32")
     return cast(Precision, text)

@@ -8,9 +8,10 @@ import torch
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import records
+from bison_ocl.experiments.device import checked_precision
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job, Say, Watch, run
-from bison_ocl.experiments.spec import PLAIN, identity
+from bison_ocl.experiments.spec import identity, precision_of
 
 
 def chosen(place: str) -> Record:
@@ -41,7 +42,7 @@ def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job
         data_dir=data_dir,
         data_options=record["data_options"],
         also=tuple(record["also"]),
-        precision=record.get("precision", PLAIN),
+        precision=checked_precision(precision_of(record)),
         resume=True,
         seeds_at_once=1,
         compiling=record["timing"].get("compiled", False),

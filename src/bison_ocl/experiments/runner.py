@@ -73,7 +73,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)
-    device.precision_of(job.precision)  # refused before any data is opened
+    device.checked_precision(job.precision)  # refused before any data is opened
     if job.seeds_at_once is not None and job.seeds_at_once < 1:
         raise UserError("--seeds-at-once must be above 0")
     dataset = load(job.data, job.data_dir, **job.data_options)
@@ -101,7 +101,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
 def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
     """The identities of a job's runs, with its stream in canonical form."""
     memory = job.memory if method.replays else 0
-    about = settings_of(method), stream, job.data_options, device.precision_of(job.precision)
+    about = settings_of(method), stream, job.data_options, device.checked_precision(job.precision)
     return [Spec(job.method, job.data, memory, seed, *about) for seed in job.seeds]
 
 

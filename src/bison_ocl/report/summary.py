@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.spec import precision_of
 from bison_ocl.report import names
 from bison_ocl.report.build import title_of
 from bison_ocl.report.cells import Table
@@ -57,7 +58,7 @@ def run_facts(runs: Sequence[Record]) -> list[str]:
     return [
         f"{plural(len(runs), 'run')}, {span(seconds)} of training and tests",
         f"hardware: {counted(place.get('device') for place in places)}",
-        f"precision: {counted(record.get('precision') for record in runs)}",
+        f"precision: {counted(precision_of(record) for record in runs)}",
         f"torch {counted(place.get('torch') for place in places)}; "
         f"Python {counted(place.get('python') for place in places)}; "
         f"bison-ocl {counted(place.get('bison_ocl') for place in places)}",

@@ -11,7 +11,7 @@ from typing import Any
 
 from bison_ocl.experiments.intransigence import REFERENCE, same_stream
 from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import PLAIN
+from bison_ocl.experiments.spec import precision_of
 from bison_ocl.report import cells, names
 from bison_ocl.report.build import title_of
 from bison_ocl.report.cells import Label
@@ -147,7 +147,7 @@ def run(record: Record, pools: dict[str, Pool]) -> Contents:
     """One run: its numbers, and where they come from."""
     origin = {
         "commit": record.get("commit"),
-        "precision": record.get("precision"),
+        "precision": precision_of(record),
         **record.get("environment", {}),
         "data_sha256": record.get("data_sha256"),
     }
@@ -183,7 +183,7 @@ def drawn(one: Look) -> Contents:
 def variants(groups: Sequence[Group]) -> list[Contents]:
     """For each row, the settings in which it differs from others of its method and stream."""
     choices = [
-        {**group.first["settings"], "precision": group.first.get("precision", PLAIN)}
+        {**group.first["settings"], "precision": precision_of(group.first)}
         for group in groups
     ]
     kinds = [(group.method, *place_of(group.first)[:3]) for group in groups]
