@@ -120,7 +120,7 @@ def main() -> None:
     seeds = tuple(parse_seeds(arguments.seeds))
     place = Place(arguments.data, arguments.memory, seeds, arguments.data_dir)
     rows = []
-    for name in arguments.methods or ["bison", "er"]:
+    for name in arguments.methods:
         rows.append(compared(place, name))
         print(json.dumps(rows[-1]), flush=True)
     found = {"rows": rows, "environment": environment(DEVICE), "commit": commit()}

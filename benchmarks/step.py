@@ -37,7 +37,7 @@ RESULT = Path(__file__).with_name("step.json")
 
 @dataclass(frozen=True)
 class Passes:
-    """Images through the network in a step (methods sheet §4.7)."""
+    """Images through the network in a step."""
 
     learned: tuple[int, ...]
     """forward and backward, pass by pass"""

@@ -26,7 +26,7 @@ class Batch:
 
 
 def to_float(x: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Bytes to [0, 1], not normalised (methods sheet D15); floats as they are."""
+    """Bytes to [0, 1], not normalised; floats as they are."""
     return x.to(dtype) / 255 if x.dtype == torch.uint8 else x.to(dtype)
 
 

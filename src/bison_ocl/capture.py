@@ -49,7 +49,7 @@ class Captured(Eager):
 
     def step(self, new: Batch) -> Tensor:
         """One step on one stream batch; the loss, valid until the next step."""
-        if self.me.memory.filled < self.engine.method.draws(self.me):
+        if self.me.memory.filled < self.engine.method.settled_at(self.me):
             return super().step(new)
         key = (self.me.later, new.x.shape)
         if key not in self.graphs:

@@ -89,7 +89,7 @@ def test_run_writes_records_and_prints_their_table(call: Call, tmp_path: Path) -
 
 
 def check_schema(record: dict[str, Any]) -> None:
-    """What design.md §6 names, with values that agree with each other."""
+    """All that a record holds, with values that agree with each other."""
     names = "schema method data memory seed settings class_order accuracy metrics"
     names += " confusion timing environment commit"
     assert set(names.split()) <= record.keys()

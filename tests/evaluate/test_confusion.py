@@ -43,7 +43,7 @@ def counts(draw: st.DrawFn, classes: int | None = None) -> Counts:
     return np.where(used[0][:, None] & used[1], cells, 0)
 
 
-def test_sheet_n14() -> None:
+def test_a_worked_example() -> None:
     confused, precise = (f(EXAMPLE, [(0, 1)]) for f in (similar_confusion, similar_precision))
     assert confused == pytest.approx([0.3, 0.2, NAN], abs=1e-12, nan_ok=True)
     assert precise == pytest.approx([60 / 90, 70 / 90, NAN], abs=1e-12, nan_ok=True)

@@ -37,7 +37,7 @@ def accuracies(draw: st.DrawFn, tasks: int | None = None, runs: int | None = Non
     return np.tril(generator.integers(0, 101, shape) / 100)
 
 
-def test_sheet_n14() -> None:
+def test_a_worked_example() -> None:
     assert average_accuracy(EXAMPLE) == pytest.approx(0.533333, abs=5e-7)
     assert forgetting(EXAMPLE, "text") == pytest.approx(0.4, abs=1e-12)
     assert forgetting(EXAMPLE, "table") == pytest.approx(0.266667, abs=5e-7)

@@ -24,7 +24,7 @@ def random(batch: int, classes: int) -> tuple[Tensor, Tensor]:
 
 
 def naive(z: Tensor, joint: Tensor, information: float, agreement: float) -> float:
-    """The sheet's formula, sum by sum."""
+    """The paper's formula, sum by sum."""
 
     def softmax(row: Tensor) -> list[float]:
         powers = [math.exp(v) for v in row.tolist()]

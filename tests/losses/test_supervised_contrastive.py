@@ -16,7 +16,7 @@ Y = torch.tensor([0, 1, 0, 1])
 
 
 def naive(v: Tensor, y: Tensor, temperature: float) -> float:
-    """The sheet's formula, sum by sum."""
+    """The paper's formula, sum by sum."""
     total = 0.0
     for a in range(len(v)):
         others = [q for q in range(len(v)) if q != a]

@@ -1,4 +1,4 @@
-"""GDumb's sampler against a loop over dicts of lists, and the sheet's trace (N17)."""
+"""GDumb's sampler against a loop over dicts of lists, and a trace by hand."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def offered(labels: list[int], capacity: int, batch: int) -> list[list[int]]:
 
 
 def expected_counts(labels: list[int], capacity: int) -> list[dict[int, int]]:
-    """The sampler as the sheet words it: only the counts matter for what is accepted."""
+    """The sampler in words: only the counts matter for what is accepted."""
     counts: dict[int, int] = {}
     trace = []
     for label in labels:
@@ -48,7 +48,7 @@ def count(labels: list[int]) -> dict[int, int]:
     return {label: labels.count(label) for label in set(labels)}
 
 
-def test_the_sheets_trace() -> None:
+def test_a_trace_by_hand() -> None:
     held = offered([0, 0, 0, 0, 1, 1, 2, 1], capacity=4, batch=1)
     assert [count(labels) for labels in held] == [
         {0: 1},

@@ -85,7 +85,7 @@ def test_equal_scores_give_every_row_the_same_odds() -> None:
 
 
 def naive_exchange(held: list[float], new: list[float], useful: bool, seed: int) -> list[int]:
-    """The sheet's rule, item by item, with the same draws."""
+    """The rule, item by item, with the same draws."""
     store, spare = key_of(seed, 0, "store"), len(held)
     n = min(len(held), len(new))
     values = torch.tensor(held, dtype=torch.float64)

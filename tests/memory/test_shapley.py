@@ -1,4 +1,4 @@
-"""KNN Shapley values against the definition, the sheet's recursion and its numbers (N10)."""
+"""KNN Shapley values against the definition, the recursion and numbers by hand."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def by_definition(z: Tensor, y: int, candidates: Points, k: int) -> list[float]:
 
 
 def by_recursion(z: Tensor, y: int, candidates: Points, k: int) -> list[float]:
-    """The sheet's: s_N = q_N / N; s_i = s_(i+1) + (q_i − q_(i+1)) / K · min(K, i) / i."""
+    """The recursion: s_N = q_N / N; s_i = s_(i+1) + (q_i − q_(i+1)) / K · min(K, i) / i."""
     n = len(candidates.y)
     order = sorted(range(n), key=lambda i: float((candidates.z[i] - z).square().sum()))
     q = [float(candidates.y[i] == y) for i in order]
@@ -72,7 +72,7 @@ def by_recursion(z: Tensor, y: int, candidates: Points, k: int) -> list[float]:
 @pytest.mark.parametrize(
     ("k", "expected"), [(3, [1 / 3, 0, 1 / 3, 0]), (1, [5 / 6, -1 / 6, 1 / 3, 0])]
 )
-def test_the_sheets_numbers(k: int, expected: list[float]) -> None:
+def test_numbers_by_hand(k: int, expected: list[float]) -> None:
     line, everyone = torch.arange(5.0)[:, None], torch.ones(5, dtype=torch.bool)
     candidates = Points(line[1:], torch.tensor([0, 1, 0, 1]), everyone[1:])
     evaluation = Points(line[:1], torch.tensor([0]), everyone[:1])
@@ -169,7 +169,7 @@ def test_values_that_differ_by_rounding_are_equal_and_come_at_random() -> None:
 
 
 def exchanged(held: list[tuple[int, float, bool]], new: list[float]) -> list[int]:
-    """The sheet's rule with lists: rank, cut after as many as were held, pair in rank order."""
+    """The rule with lists: rank, cut after as many as were held, pair in rank order."""
     rows = [(value, place) for place, (_, value, valid) in enumerate(held) if valid]
     items = [(value, len(held) + place) for place, value in enumerate(new)]
     ranked = sorted(rows + items, key=lambda pair: (-pair[0], pair[1]))

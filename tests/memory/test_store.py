@@ -30,7 +30,7 @@ def offer(memory: Memory, first: int, n: int, step: int, exact: bool = False) ->
 
 
 def naive_batch_rule(key: Key, held: list[int], seen: int, capacity: int, new: list[int]) -> int:
-    """Methods sheet §1.6, line by line; changes `held`, returns the new count."""
+    """The field's rule, line by line; changes `held`, returns the new count."""
     fits = min(capacity - len(held), len(new))
     held.extend(new[:fits])
     n = seen + fits

@@ -1,4 +1,4 @@
-"""ASER: its loss, and both choices against plain loops over the sheet's rules (§3.8)."""
+"""ASER: its loss, and both choices against plain loops over its rules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def mean(rows: list[list[float]]) -> list[float]:
 
 
 def values(me: State, evaluation: Batch, candidates: Batch, k: int = 3) -> list[list[float]]:
-    """Shapley values by the sheet's recursion, a row for each evaluation image."""
+    """Shapley values by the recursion, a row for each evaluation image."""
     points = Points(features(me, candidates.x), candidates.y, candidates.y >= 0)
     return [
         by_recursion(z, y, points, k)
@@ -119,7 +119,7 @@ def test_retrieval_equals_a_plain_loop() -> None:
 
 
 def naive_store(me: State) -> list[int]:
-    """The sheet's update of a full memory, item by item."""
+    """The update of a full memory, item by item."""
     capacity, classes = me.memory.capacity, int(me.live.sum())
     sample = balanced(me, "evaluation", me.memory.used)
     free = me.memory.used.clone()

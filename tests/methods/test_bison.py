@@ -38,7 +38,7 @@ PLAIN = Bison(pal="off", paf="off")
 
 
 def example(method: Bison, previous: tuple[int, ...] = (), a: float = 0.0) -> State:
-    """The state of the methods sheet's example (N3): two features, three classes."""
+    """The state of an example worked out by hand: two features, three classes."""
     me = begin(method, backbone=Flat(2), classes=3, shape=(1, 1, 2))
     net = with_params(me.net, "stream", weight=W_STR)
     if method.dc:
@@ -84,7 +84,7 @@ def test_known_loss_of_the_first_step(method: Bison) -> None:
 
 
 def test_known_total_loss() -> None:
-    """L_DC, proxy-anchor and alignment of the sheet's example, weighted as on CIFAR-10."""
+    """L_DC, proxy-anchor and alignment of that example, weighted as on CIFAR-10."""
     me = example(Bison(), previous=(0, 1))
     expected = 2.275252 + 0.1 * 31.211971 + 3 * 0.1992330
     assert Bison().loss(me, NEW, OLD).item() == pytest.approx(expected, abs=1e-6)

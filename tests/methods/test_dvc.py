@@ -76,7 +76,7 @@ def sizes(net: Net, x: Tensor, other: Tensor, y: Tensor) -> list[float]:
 
 
 def by_hand(method: DVC, me: State, new: Batch) -> Net:
-    """The sheet's steps one after the other."""
+    """The method's steps one after the other."""
     me = replace(me.meet(new.y), net=me.net.copy())
     x = to_float(new.x, torch.float64)
     seen = augment(me.key("view"), x)

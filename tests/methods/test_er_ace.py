@@ -33,7 +33,7 @@ def example(method: ERACE, *seen: int) -> State:
 def test_the_stream_competes_with_present_and_unseen_classes(
     seen: tuple[int, ...], expected: float
 ) -> None:
-    """The first batch of a run masks no class (N21 k); once all are seen, one class is alone."""
+    """The first batch of a run masks no class; once all are seen, one class is alone."""
     method = ERACE(ace_head="linear")
     loss = method.stream_loss(example(method, *seen), NEW)
     assert loss.item() == pytest.approx(expected, abs=5e-8)

@@ -49,7 +49,7 @@ def closest(g: Tensor, others: list[Tensor]) -> float:
 
 
 def by_hand(method: GSS, me: State, new: Batch) -> tuple[list[int], list[float], bool]:
-    """The sheet's update: slots, scores, and whether the batch was let in at all."""
+    """The update: slots, scores, and whether the batch was let in at all."""
     memory, items = me.memory, len(new)
     fill = [min(memory.filled + i, memory.capacity) for i in range(items)]
     if memory.filled == 0:

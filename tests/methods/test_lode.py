@@ -49,7 +49,7 @@ def second_task(method: LODE) -> State:
 
 
 def by_hand(method: LODE, me: State) -> torch.Tensor:
-    """The sheet's formula for a step of the second task, classes 0 and 1 being old."""
+    """The paper's formula for a step of the second task, classes 0 and 1 being old."""
     first = me.memory.draw(me.key("retrieve"), 10)
     second = first if method.shared_draw else me.memory.draw(me.key("retrieve logits"), 10)
     assert torch.equal(first, second) == method.shared_draw

@@ -42,7 +42,7 @@ def each_loss(net: Net, x: Tensor, y: Tensor) -> list[float]:
 
 
 def by_hand(method: MIR, me: State, new: Batch) -> tuple[Net, Batch]:
-    """The sheet one line after the other: the network after them, and what is replayed."""
+    """The method one line after the other: the network after them, and what is replayed."""
     me = replace(me.meet(new.y), net=me.net.copy())
     _, g = me.grad(method.stream_loss, *method.view(me, new))
     slots = method_draw(method, me)

@@ -103,7 +103,7 @@ def test_later_tasks(steps: int) -> None:
     z = net.features(torch.cat([pairs(me, "new", new.x), pairs(me, "old", mixed.x)]))
     expected = stream_terms(me, net, z[:320], new, 0.5)
     real = (1 - mixed.share) * mixed.first + mixed.share * mixed.second
-    y = rotation_labels(real, 1000).repeat(2)  # the sheet's label: a real number
+    y = rotation_labels(real, 1000).repeat(2)  # a label there is a real number
     expected = expected + info_nce(similar(me, net, z[320:], "old", 0.5), y, 0.07)
     logits = net(crop_flip_grey(me.key("classify"), mixed.x), "linear")
     one, other = (F.cross_entropy(logits, v, reduction="none") for v in mixed.targets[:2])

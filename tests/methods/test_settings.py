@@ -1,4 +1,4 @@
-"""Settings: typed, named as the methods sheet names them, with presets by dataset."""
+"""Settings: typed, named as the papers name them, with presets by dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ResNet-18: its sizes (methods sheet §1.2), and its numbers against plain nn.Modules."""
+"""ResNet-18: its sizes, and its numbers against plain nn.Modules."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_only_the_same_data_and_stream_compare(
 
 
 def test_fine_tuning_forgets_what_it_learned() -> None:
-    """AA + AF_table of FINE-TUNE is what it scored just after each task (methods sheet N14)."""
+    """AA + AF_table of FINE-TUNE is what it scored just after each task."""
     sums = {"split-cifar100": 46.6, "split-cifar10": 86.0, "split-miniimagenet": 40.0}
     for data, expected in sums.items():
         found = [published("table1", metric, "finetune", data, 0) for metric in ("AA", "AF_table")]

@@ -49,8 +49,6 @@ def test_mean_and_sample_deviation_over_seeds() -> None:
     assert row.AF.mean == pytest.approx(0.15)
     assert row.AF.std == pytest.approx(0.1 / np.sqrt(2))
     assert row.AF_table.mean == pytest.approx(0.075)
-    assert [point.mean for point in row.curve] == pytest.approx([0.95, 0.75])
-    assert row.curve[0].std == pytest.approx(0.1 / np.sqrt(2))
 
 
 def test_what_differs_has_a_row_of_its_own_in_order_of_appearance() -> None:

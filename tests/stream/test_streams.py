@@ -201,7 +201,7 @@ def test_natural_order() -> None:
 
 
 def test_the_confusion_protocol() -> None:
-    """methods.md §4.6."""
+    """The order of the paper's confusion matrices."""
     stream = stream_of("order:confusion", dataset([3] * 10, 5), 0)
     found = [set(stream.dataset.train.y[images].tolist()) for images in stream.images]
     assert found == [{3, 4}, {5, 1}, {7, 0}, {9, 2}, {8, 6}]

@@ -9,7 +9,6 @@ square with antialiased bilinear filtering, as Mini-ImageNet was made.
 from __future__ import annotations
 
 from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -25,10 +24,8 @@ MOST_PIXELS = 64_000_000
 """A larger image is taken for a decompression bomb."""
 
 
-def decode(image: Path | bytes, side: int, name: str = "") -> Images:
-    """The image [3, side, side]; `name` is what to call it where it cannot be read."""
-    name = name or (str(image) if isinstance(image, Path) else "image")
-    content = image.read_bytes() if isinstance(image, Path) else image
+def decode(content: bytes, side: int, name: str) -> Images:
+    """The image [3, side, side]; `name` is what to call it where that fails."""
     if not content:
         raise UserError(f"{name} is empty (0 bytes): replace or remove it")
     try:

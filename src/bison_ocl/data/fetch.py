@@ -18,6 +18,8 @@ Watch = Callable[[int, int], None]
 CHUNK = 1 << 18
 SECONDS = 30
 """of silence, after which a connection counts as broken"""
+ATTEMPTS = 5
+"""at most, and none after one that brought nothing"""
 
 
 def fetch(archive: Archive, folder: Path, watch: Watch) -> Path:
@@ -60,15 +62,15 @@ def unreachable(archive: Archive, folder: Path, part: Path, error: Exception) ->
 class Resuming:
     """A downloader for pooch that keeps what it got in a file of its own."""
 
-    def __init__(self, part: Path, watch: Watch, attempts: int = 5) -> None:
-        self.part, self.watch, self.attempts = part, watch, attempts
+    def __init__(self, part: Path, watch: Watch) -> None:
+        self.part, self.watch = part, watch
 
     def __call__(self, url: str, output: str, _pooch: Any) -> None:
         """Download into `output`; a connection that broke on the way is tried again."""
         from requests import ConnectionError, Timeout
         from requests.exceptions import ChunkedEncodingError
 
-        for left in reversed(range(self.attempts)):
+        for left in reversed(range(ATTEMPTS)):
             before = self.size()
             try:
                 self.go_on(url)

@@ -1,6 +1,6 @@
 """Every table and figure of the paper as a list of cells: what is trained, where, how often.
 
-Wen, Heinis & Choi 2026; protocols: methods sheet §4. Reading this file imports nothing heavy.
+Wen, Heinis & Choi 2026. Reading this file imports nothing heavy.
 """
 
 from __future__ import annotations

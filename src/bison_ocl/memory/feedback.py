@@ -13,6 +13,11 @@ from bison_ocl.memory.memory import Memory
 from bison_ocl.rng import Key, permutation, uniform
 from bison_ocl.views.mixup import Mixed, beta, either, mixup
 
+HIGHEST = 0.6
+"""largest share of the partner within the batch"""
+ALPHA = 0.4
+"""of the Beta distribution of shares in pairs of classes"""
+
 
 @dataclass(frozen=True)
 class Feedback:
@@ -22,10 +27,6 @@ class Feedback:
     """r: share of a batch that is mixed within itself; the rest are pairs of close classes"""
     probability: float
     """p: of mixing at all"""
-    highest: float = 0.6
-    """largest share of the partner within the batch"""
-    alpha: float = 0.4
-    """of the Beta distribution of shares in pairs of classes"""
 
     def __call__(self, key: Key, memory: Memory, old: Batch, prototypes: Tensor) -> Mixed:
         """As many items as `old` has; `old` itself while no prototype is known. old: floats"""
@@ -37,7 +38,7 @@ class Feedback:
 
     def within(self, key: Key, old: Batch) -> Mixed:
         """Mix all items with partners from the batch, or none."""
-        share = self.highest * uniform(key.named("share"), (len(old),)).to(old.x.dtype)
+        share = HIGHEST * uniform(key.named("share"), (len(old),)).to(old.x.dtype)
         share = share * (uniform(key.named("all"), ()) < self.probability)
         return mixup(old, old[permutation(key.named("partner"), len(old))], share)
 
@@ -49,6 +50,6 @@ class Feedback:
         for name, wanted in zip("ab", close_pairs(key, prototypes, n), strict=True):
             row = memory.rows(one_of_each(key.named(name), memory, wanted, len(prototypes)))
             sides.append(Batch(to_float(row.x, dtype), row.y))
-        share = beta(key.named("share"), n, self.alpha, dtype)
+        share = beta(key.named("share"), n, ALPHA, dtype)
         mixes = uniform(key.named("mixes"), (n,)) < self.probability
         return mixup(sides[0], sides[1], share * mixes)

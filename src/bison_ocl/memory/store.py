@@ -12,8 +12,8 @@ from bison_ocl.rng import Key, integers
 def reservoir(key: Key, memory: Memory, items: int, exact: bool = False) -> Write:
     """Fill the free rows first; then item i replaces row j ~ U{0..n−1}, or is dropped if j ≥ M.
 
-    The batch rule uses one n, the count once the free rows are filled, for the whole batch (methods
-    sheet §1.6); `exact` counts item by item, as Vitter does.
+    The batch rule uses one n, the count once the free rows are filled, for the whole batch, as
+    the field's common code does; `exact` counts item by item, as Vitter does.
     """
     order = torch.arange(items, device=memory.y.device)
     turn = memory.seen + order

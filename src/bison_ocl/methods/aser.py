@@ -60,7 +60,7 @@ class ASER(Method):
         values = values - mean_value(adversarial, candidates, self.neighbours)
         return memory.rows(most_valuable(me.key("retrieve"), chosen, values, memory.capacity, n))
 
-    def draws(self, me: State) -> int:
+    def settled_at(self, me: State) -> int:
         return me.memory.capacity
 
     def store(self, me: State, new: Batch) -> Write | None:

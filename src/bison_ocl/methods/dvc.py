@@ -69,7 +69,7 @@ class DVC(Method):
         ce = cross_entropy(logits, new.y, rows)
         return self.lambda1 * ce + dual_view(z, joint, rows, self.lambda2, self.lambda3)
 
-    def draws(self, me: State) -> int:
+    def settled_at(self, me: State) -> int:
         return min(self.subsample, me.memory.capacity)
 
     def update(self, me: State, new: Batch) -> Update:

@@ -47,7 +47,7 @@ class GSS(Method):
     def fields(self, net: Net, classes: int) -> dict[str, Tensor]:
         return {"score": torch.zeros_like(net.weight(self.head)[0, 0])}
 
-    def draws(self, me: State) -> int:
+    def settled_at(self, me: State) -> int:
         return me.memory.capacity
 
     def store(self, me: State, new: Batch) -> Write:

@@ -130,7 +130,7 @@ class Method:
         """The images to replay; None while the memory is empty."""
         return me.memory.sample(me.key("retrieve"), self.buffer_batch)
 
-    def draws(self, me: State) -> int:
+    def settled_at(self, me: State) -> int:
         """Rows the memory must hold before no shape of a step changes any more."""
         return min(self.buffer_batch, me.memory.capacity)
 
@@ -164,7 +164,7 @@ class Method:
         return me.seen if self.ce_over_seen else me.live
 
     def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
-        """CE on the stream batch plus CE on the memory batch: a sum of means (sheet D13)."""
+        """CE on the stream batch plus CE on the memory batch: a sum of means."""
         z_new, z_old = self.features(me, new, old)
         return self.ce(me, z_new, new.y, self.head) + self.ce(me, z_old, old.y, self.head)
 

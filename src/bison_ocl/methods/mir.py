@@ -41,7 +41,7 @@ class MIR(Method):
         if self.joint:
             raise UserError("joint=true: what to replay is known only after the stream's pass")
 
-    def draws(self, me: State) -> int:
+    def settled_at(self, me: State) -> int:
         return min(self.subsample, me.memory.capacity)
 
     def update(self, me: State, new: Batch) -> Update:

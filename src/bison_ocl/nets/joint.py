@@ -12,27 +12,28 @@ from torch import Tensor
 from bison_ocl.nets.heads import Params, class_rows
 from bison_ocl.rng import Key, uniform
 
+WIDTH = 128
+
 
 @dataclass(frozen=True)
 class Joint:
-    """[z; z'] (2C) → `width` → ReLU → C logits, with biases; all by rows of classes, to grow.
+    """[z; z'] (2C) → WIDTH → ReLU → C logits, with biases; all by rows of classes, to grow.
 
     Its first layer starts uniform in ±1/√(2 · scaled_for): PyTorch's default for that number of
     classes. It is not their actual number, with which rows would have to be drawn anew.
     """
 
     scaled_for: int
-    width: int = 128
 
     def parameters(self, key: Key, classes: int, features: int) -> Params:
         inputs = 2 * self.scaled_for
-        views = [class_rows(key.named(f"view{v}"), classes, inputs, self.width) for v in range(2)]
-        bias = uniform(key.named("first.bias"), (self.width,)) * 2 - 1
+        views = [class_rows(key.named(f"view{v}"), classes, inputs, WIDTH) for v in range(2)]
+        bias = uniform(key.named("first.bias"), (WIDTH,)) * 2 - 1
         return {
             "first.weight": torch.stack(views),
             "first.bias": bias / math.sqrt(inputs),
-            "weight": class_rows(key.named("weight"), classes, self.width, self.width),
-            "bias": class_rows(key.named("bias"), classes, self.width, 1)[:, 0],
+            "weight": class_rows(key.named("weight"), classes, WIDTH, WIDTH),
+            "bias": class_rows(key.named("bias"), classes, WIDTH, 1)[:, 0],
         }
 
     def __call__(self, params: Params, z: Tensor) -> Tensor:

@@ -12,8 +12,7 @@ SIMILAR: dict[tuple[str, str], Pairs] = {
     (CIFAR10.name, "order:confusion"): ((3, 5), (4, 7), (1, 9), (0, 8), (2, 6))
 }
 """Each the other's likeliest mistake, by dataset and stream. CIFAR-10: cat and dog, deer and horse,
-automobile and truck, airplane and ship, bird and frog, each split over two tasks (methods sheet
-§4.6)."""
+automobile and truck, airplane and ship, bird and frog, each split over two tasks."""
 
 
 def similar_pairs(record: Record) -> Pairs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -29,11 +29,9 @@ def labelled_in(item: str, record: Record) -> Label:
     return labelled(record, usual=common_settings(item, record["method"], record["data"]))
 
 
-def labelled(
-    record: Record, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
-) -> Label:
+def labelled(record: Record, usual: Mapping[str, Any] | None = None) -> Label:
     """A line of its own for each method, and for each way in which its settings were changed."""
-    changed = names.variant(record, usual, shown)
+    changed = names.variant(record, usual)
     label = method_label(record["method"])
     if not changed:
         return label

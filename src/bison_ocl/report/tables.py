@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from bison_ocl.evaluate.metrics import (
     IntransigenceSpread,
     Spread,
-    accuracy_curve,
     intransigence_spread,
     spread,
 )
@@ -32,8 +30,6 @@ class Row:
     AF: Spread
     AF_table: Spread
     AI: IntransigenceSpread | None
-    curve: list[Spread]
-    """AA after each task"""
     stream: str = DEFAULT
     A_AUC: Spread | None = None
     """anytime accuracy, where tasks share classes"""
@@ -50,7 +46,6 @@ def rows(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Row]:
 def row(group: Sequence[Record]) -> Row:
     first = group[0]
     matrices, references = [r["accuracy"] for r in group], [r["reference"] for r in group]
-    curves = np.array([accuracy_curve(matrix) for matrix in matrices])
     return Row(
         first["method"],
         first["data"],
@@ -59,7 +54,6 @@ def row(group: Sequence[Record]) -> Row:
         AF=over(group, "AF"),
         AF_table=over(group, "AF_table"),
         AI=None if None in references else intransigence_spread(matrices, references),
-        curve=[spread(column) for column in curves.T],
         stream=first["stream"],
         A_AUC=over(group, "A_AUC") if "A_AUC" in first["metrics"] else None,
     )
@@ -76,7 +70,7 @@ def percent(mean: float, std: float | None) -> str:
 
 
 def ai_cell(line: Row) -> str:
-    """AI ± over runs / ± over tasks: the paper's tables print the second (methods sheet D21)."""
+    """AI ± over runs / ± over tasks: the paper's tables print the second."""
     if line.AI is None:
         return "–"
     mean, tasks = percent(line.AI.mean, line.AI.std_over_runs), line.AI.std_over_tasks

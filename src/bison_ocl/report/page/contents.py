@@ -183,8 +183,7 @@ def drawn(one: Look) -> Contents:
 def variants(groups: Sequence[Group]) -> list[Contents]:
     """For each row, the settings in which it differs from others of its method and stream."""
     choices = [
-        {**group.first["settings"], "precision": precision_of(group.first)}
-        for group in groups
+        {**group.first["settings"], "precision": precision_of(group.first)} for group in groups
     ]
     kinds = [(group.method, *place_of(group.first)[:3]) for group in groups]
     found = []
