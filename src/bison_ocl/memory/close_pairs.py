@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import one_hot
+from bison_ocl.memory.distance import squared_distances
 from bison_ocl.memory.memory import Memory
 from bison_ocl.rng import Key, rows, uniform
 
@@ -31,8 +32,7 @@ def pair_shares(prototypes: Tensor) -> Tensor:
     """Softmax of 1 / ‖μ_a − μ_b‖ over the pairs a < b of non-zero rows; zero elsewhere. [C, C]"""
     known = prototypes.abs().sum(1) > 0
     pairs = (known[:, None] & known).triu(diagonal=1)
-    squares = prototypes.square().sum(1)
-    squares = squares[:, None] + squares - 2 * prototypes @ prototypes.T
+    squares = squared_distances(prototypes, prototypes)
     closeness = squares.clamp(min=1e-12).rsqrt().masked_fill(~pairs, -float("inf"))
     closeness = closeness - closeness.amax().clamp(min=0)
     weights = closeness.exp()

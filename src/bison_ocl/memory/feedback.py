@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.memory.close_pairs import close_pairs, one_of_each
 from bison_ocl.memory.memory import Memory
 from bison_ocl.rng import Key, permutation, uniform
-from bison_ocl.views.mixup import Mixed, beta, either, mixup
+from bison_ocl.views.mixup import Mixed, beta, mixup
 
 HIGHEST = 0.6
 """largest share of the partner within the batch"""
@@ -34,7 +35,7 @@ class Feedback:
         within = self.within(key.named("within"), old[:kept])
         pairs = self.pairs(key.named("pairs"), memory, prototypes, len(old) - kept, old.x.dtype)
         nothing = torch.zeros_like(old.x[:, 0, 0, 0])
-        return either(prototypes.any(), within + pairs, mixup(old, old, nothing))
+        return tree.choose(prototypes.any(), within + pairs, mixup(old, old, nothing))
 
     def within(self, key: Key, old: Batch) -> Mixed:
         """Mix all items with partners from the batch, or none."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import one_hot, to_float
+from bison_ocl.memory.distance import squared_distances
 from bison_ocl.memory.memory import Memory
 from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
@@ -45,6 +46,4 @@ def class_means(net: Net, memory: Memory, classes: int, normalise: bool) -> Mean
 def nearest_mean(z: Tensor, means: Means, normalise: bool) -> Tensor:
     """Scores −‖z − μ_c‖²; a class without a stored image is never nearest. z: [B, d] -> [B, C]"""
     z = unit(z) if normalise else z
-    squares = z.square().sum(1, keepdim=True) + means.means.square().sum(1)
-    distance = squares - 2 * z @ means.means.T
-    return (-distance).masked_fill(~means.known, -float("inf"))
+    return (-squared_distances(z, means.means)).masked_fill(~means.known, -float("inf"))

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.memory.class_balanced import Draw
+from bison_ocl.memory.distance import squared_distances
 from bison_ocl.rng import Key, permutation
 
 
@@ -50,11 +51,6 @@ def mean_value(evaluation: Points, candidates: Points, neighbours: int) -> Tenso
     """The mean Shapley value over the evaluation points that count; 0 if none does. -> [N]"""
     values = knn_shapley(evaluation, candidates, neighbours).sum(0)
     return values / evaluation.valid.sum().clamp(min=1)
-
-
-def squared_distances(a: Tensor, b: Tensor) -> Tensor:
-    """‖a_i − b_j‖². a: [E, d], b: [N, d] -> [E, N]"""
-    return a.square().sum(1, keepdim=True) + b.square().sum(1) - 2 * a @ b.T
 
 
 def by_value(values: Tensor) -> Tensor:

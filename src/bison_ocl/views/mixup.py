@@ -47,12 +47,6 @@ def mixup(first: Batch, second: Batch, share: Tensor) -> Mixed:
     return Mixed(torch.lerp(first.x, second.x, weight), first.y, second.y, share)
 
 
-def either(condition: Tensor, one: Mixed, other: Mixed) -> Mixed:
-    """`one` if the condition holds, else `other`, as large."""
-    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
-    return Mixed(*(torch.where(condition, *pair) for pair in pairs))
-
-
 def beta(key: Key, n: int, alpha: float, dtype: torch.dtype) -> Tensor:
     """n draws of Beta(α, α) by Jöhnk's method (1964): u^(1/α) / (u^(1/α) + v^(1/α)), sum ≤ 1."""
     u = uniforms(key, {"u": (n, TRIES), "v": (n, TRIES)})
