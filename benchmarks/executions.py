@@ -25,11 +25,10 @@ from bison_ocl.data import load
 from bison_ocl.engine import Eager, Engine
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.evaluate.metrics import average_accuracy
-from bison_ocl.experiments.device import resident
+from bison_ocl.experiments.devices import resident
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.experiments.group import alive, engine_on
 from bison_ocl.experiments.spec import parse_seeds
-from bison_ocl.learner import backbone_for
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
 from bison_ocl.report.significance import sign_flip
@@ -55,7 +54,7 @@ class Place:
 
     def born(self, method: Method, stream: Stream, seed: int, fused: bool) -> State:
         data = stream.dataset
-        backbone = backbone_for(method, data.shape, fused=fused)
+        backbone = method.backbone(data.shape, fused=fused)
         return method.init(seed, backbone, data.classes, self.memory, data.shape, device=DEVICE)
 
 

@@ -24,7 +24,6 @@ from bison_ocl import tree
 from bison_ocl.data import load
 from bison_ocl.engine import Engine
 from bison_ocl.experiments.environment import commit, environment
-from bison_ocl.learner import backbone_for
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
@@ -88,7 +87,7 @@ def whole(method: Method) -> tuple[Callable[[], object], Net]:
     data = load(DATA)
     arriving = class_incremental(data, 100)
     engine = Engine(method)
-    me = method.init(100, backbone_for(method, data.shape), data.classes, MEMORY, data.shape)
+    me = method.init(100, method.backbone(data.shape), data.classes, MEMORY, data.shape)
     first, second = (list(arriving.batches(task, method.stream_batch)) for task in (0, 1))
     for new in first[:WARM_UP]:
         me, _ = engine.step(me, new)

@@ -21,8 +21,8 @@ from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.engine import Engine
 from bison_ocl.experiments.group import Group
+from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.train import Run
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of

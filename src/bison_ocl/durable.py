@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -25,7 +25,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
-        why = error.strerror or str(error)
+        why = reason(error)
         raise UserError(f"cannot write {path}: {why}; free or choose another place") from error
 
 
@@ -45,3 +45,15 @@ def durable(path: Path) -> Iterator[IO[bytes]]:
         yield file
         file.flush()
         os.fsync(file.fileno())
+
+
+def check_writable(folder: Path) -> None:
+    """Fail before an hour of training, not after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe.{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        where = f"cannot write to {folder}: {reason(error)}"
+        raise UserError(f"{where}; choose another --out") from error

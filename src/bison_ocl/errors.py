@@ -15,3 +15,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, known := list(known), n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
     return f"unknown {kind} {name!r}: {hint}"
+
+
+def reason(error: OSError) -> str:
+    """Why a file could not be used: what the system says of it, `No space left on device`."""
+    return error.strerror or str(error)

@@ -23,8 +23,6 @@ from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
-from bison_ocl.nets.precision import Precision
-from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
 
 FIRST_CAPACITY = 8
@@ -59,7 +57,7 @@ class Learner:
         self._name, self._memory, self._seed = method, memory, seed
         self._classes, self._module, self._device = classes, backbone, device
         self.method = configured(method, None, settings)
-        check_memory(self.method, memory)
+        self.method.check_memory(memory)
         self._engine = Engine(self.method)
         self._labels = Labels(limit=classes)
         self._task_gap = task_gap
@@ -215,7 +213,10 @@ class Learner:
 
     def _born(self, shape: tuple[int, ...], rows: int) -> State:
         if self._backbone is None:
-            self._backbone = backbone_for(self.method, shape, module=self._module)
+            own = self._module
+            self._backbone = (
+                self.method.backbone(shape) if own is None else ModuleBackbone(own, shape)
+            )
         return self.method.init(
             self._seed,
             self._backbone,
@@ -241,29 +242,6 @@ class Learner:
             raise UserError(
                 f"images are {x.shape[2]}x{x.shape[3]}, earlier ones {height}x{width}: resize them"
             )
-
-
-def backbone_for(
-    method: Method,
-    shape: tuple[int, ...],
-    precision: Precision = "tf32",
-    module: nn.Module | None = None,
-    fused: bool = False,
-) -> Backbone:
-    """The network a method asks for, at a given image shape and precision of convolutions."""
-    if module is not None:
-        return ModuleBackbone(module, shape)
-    channels, height, width = shape
-    return ResNet18(method.filters, (channels, height, width), precision, fused)
-
-
-def check_memory(method: Method, memory: int) -> None:
-    """A memory must hold at least one replay batch."""
-    if method.replays and memory < method.buffer_batch:
-        raise UserError(
-            f"memory {memory} is smaller than the replay batch {method.buffer_batch}: "
-            f"raise the memory or lower buffer_batch"
-        )
 
 
 LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1}

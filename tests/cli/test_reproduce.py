@@ -43,7 +43,7 @@ def test_list_shows_every_item_with_runs_and_an_honest_estimate(
     assert lines["all"].split()[-4:-2] == ["2105", "2105"]
     assert "Figure 7" in lines["confusion"]
     assert "a step of ER takes 100 ms here, timed just now" in said.out
-    assert "processes at a time: 2" in said.out
+    assert "processes: 2" in said.out
 
 
 def test_plan_prints_what_would_run_and_runs_nothing(call: Call, tmp_path: Path) -> None:

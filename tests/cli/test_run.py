@@ -20,7 +20,7 @@ import torch
 from bison_ocl import Learner, checkpoint
 from bison_ocl.data import load
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
-from bison_ocl.experiments import progress
+from bison_ocl.experiments import bar
 from tests.cli.calling import Call, Said, refused
 from tests.digits import shrunk, use
 from tests.experiments.disk import room_for
@@ -60,7 +60,7 @@ def interrupt(call: Call, out: Path, method: str = "er") -> Path:
             if task == 2:
                 raise Interrupted(9)
 
-        patch.setattr(progress.Lines, "stepped", stop)
+        patch.setattr(bar.Lines, "stepped", stop)
         assert call("run", method, *SMALL, "--out", out).status == 9
     (path,) = (out / "checkpoints").iterdir()
     return path

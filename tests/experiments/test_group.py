@@ -14,9 +14,9 @@ import torch
 from bison_ocl import checkpoint
 from bison_ocl.data import load
 from bison_ocl.engine import Engine
+from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.train import Run
 from bison_ocl.methods.settings import configured
 from bison_ocl.state import State
 from bison_ocl.stream.streams import stream_of
@@ -173,12 +173,12 @@ def test_checkpoints_of_an_older_version_go_on(tmp_path: Path) -> None:
 def test_seeds_at_once_are_chosen_or_told(
     name: str, asked: int | None, groups: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bison_ocl.experiments import device, runner
+    from bison_ocl.experiments import devices, runner
 
     found: list[int] = []
-    monkeypatch.setattr(device, "is_cuda", lambda device: device == "cuda")
-    monkeypatch.setattr(device, "resident", lambda dataset, _: dataset)
-    monkeypatch.setattr(device, "free_bytes", lambda: 1000)
+    monkeypatch.setattr(devices, "is_cuda", lambda device: device == "cuda")
+    monkeypatch.setattr(devices, "resident", lambda dataset, _: dataset)
+    monkeypatch.setattr(devices, "free_bytes", lambda: 1000)
     monkeypatch.setattr(runner, "bytes_of_one", lambda run: 400)
     monkeypatch.setattr(runner, "new_run", lambda job, spec, *_: on_cpu(job, spec))
     monkeypatch.setattr(runner, "run_group", lambda job, runs, watch: found.append(len(runs)) or [])
@@ -217,7 +217,7 @@ def test_one_test_serves_the_group_and_watchers_hear_the_mean(
 def test_times_and_peak_are_shared_out_and_measured_when_the_device_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bison_ocl.experiments import device
+    from bison_ocl.experiments import devices
 
     asked: list[str] = []
 
@@ -225,8 +225,8 @@ def test_times_and_peak_are_shared_out_and_measured_when_the_device_is_done(
         asked.append(name)
         return float(len(asked))
 
-    monkeypatch.setattr(device, "now", now)
-    monkeypatch.setattr(device, "peak_megabytes", lambda _: 90.0)
+    monkeypatch.setattr(devices, "now", now)
+    monkeypatch.setattr(devices, "peak_megabytes", lambda _: 90.0)
     for record in trained(job(tmp_path)):
         timing = record["timing"]
         assert (timing["peak_MB"], timing["seeds_at_once"]) == (45.0, 2)

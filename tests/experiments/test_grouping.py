@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from bison_ocl.data import load
-from bison_ocl.experiments import device
+from bison_ocl.experiments import devices
 from bison_ocl.experiments.grouping import COPIES, GRAPHS, bytes_of_one, fitting, in_step
+from bison_ocl.experiments.progress import Progress
+from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.standing import Progress
-from bison_ocl.experiments.train import Run
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
 from bison_ocl.stream.streams import stream_of
@@ -46,16 +46,16 @@ def test_a_run_is_measured_on_a_copy_by_its_steps_and_tests(
         work()
         return next(peaks)
 
-    monkeypatch.setattr(device, "peak_bytes", peak)
+    monkeypatch.setattr(devices, "peak_bytes", peak)
     run = fresh(name)
-    before, test = snapshot(run.me), device.size_of(run.stream.dataset.test)
-    assert bytes_of_one(run) == COPIES * device.size_of(run.me) + 21_000 + 2 * test
+    before, test = snapshot(run.me), devices.size_of(run.stream.dataset.test)
+    assert bytes_of_one(run) == COPIES * devices.size_of(run.me) + 21_000 + 2 * test
     assert same(snapshot(run.me), before)
     assert run.me.memory.filled == 0
 
 
 def test_every_recorded_graph_keeps_the_memory_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "peak_bytes", lambda work: 10**9)
+    monkeypatch.setattr(devices, "peak_bytes", lambda work: 10**9)
     assert bytes_of_one(fresh("finetune")) // 10**9 == GRAPHS
 
 

@@ -7,9 +7,10 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.rng import Key, key_of
-from bison_ocl.views.mixup import Mixed, beta, either, mixup
+from bison_ocl.views.mixup import Mixed, beta, mixup
 
 
 def batch(y: list[int], seed: int = 0) -> Batch:
@@ -43,8 +44,8 @@ def test_concatenation_and_choice() -> None:
     assert (mixed + mixed).first.tolist() == [1, 1, 2, 1, 1, 2]
     assert (mixed + mixed).labels(10).tolist() == [1, 11, 2, 1, 14, 2]
     plain = mixup(batch([3, 4, 5]), batch([3, 4, 5]), torch.zeros(3).double())
-    assert torch.equal(either(torch.tensor(True), mixed, plain).x, mixed.x)
-    assert either(torch.tensor(False), mixed, plain).labels(10).tolist() == [3, 4, 5]
+    assert torch.equal(tree.choose(torch.tensor(True), mixed, plain).x, mixed.x)
+    assert tree.choose(torch.tensor(False), mixed, plain).labels(10).tolist() == [3, 4, 5]
     assert torch.equal(plain.x, batch([3, 4, 5]).x)
 
 

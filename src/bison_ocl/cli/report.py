@@ -29,7 +29,7 @@ def write_and_show(
     folder: Path, out: Path | None = None, items: Sequence[str] = (), with_page: bool = True
 ) -> None:
     """Write the report of a folder and print the tables of some items, or of all."""
-    from bison_ocl.experiments.progress import say
+    from bison_ocl.experiments.bar import say
     from bison_ocl.report.text import show
     from bison_ocl.report.write import write
 

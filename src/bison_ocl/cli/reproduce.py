@@ -23,6 +23,7 @@ from bison_ocl.cli.options import (
 )
 from bison_ocl.cli.report import write_and_show
 from bison_ocl.errors import UserError
+from bison_ocl.experiments.records import RESULTS
 
 if TYPE_CHECKING:
     from bison_ocl.experiments.plan import Plan
@@ -113,10 +114,10 @@ def carry_out(
     plans: Sequence[Plan], engines: dict[str, Carry], out: Path, track: str | None, how: Options
 ) -> int:
     """One plan after the other; how many runs failed."""
+    from bison_ocl.experiments.bar import say
     from bison_ocl.experiments.board import showing
-    from bison_ocl.experiments.progress import say
     from bison_ocl.experiments.records import whole
-    from bison_ocl.experiments.reproduce import RESULTS, reproduce
+    from bison_ocl.experiments.reproduce import reproduce
     from bison_ocl.experiments.tracking import track_all, tracked, tracker
 
     tracking = tracker(track, out) if track else None
@@ -151,7 +152,7 @@ def chosen_engine(
 
 def write_report(names: Sequence[str], out: Path) -> None:
     """Of all that is there, if anything is; the tables of these items are printed."""
-    done = [name for name in names if (out / name / "results.jsonl").exists()]
+    done = [name for name in names if (out / name / RESULTS).exists()]
     if not done:  # every run failed
         return
     try:
@@ -166,29 +167,31 @@ def write_report(names: Sequence[str], out: Path) -> None:
 
 def show_plan(found: Plan, out: Path, precision: str) -> None:
     """What a plan holds and what of it is left."""
-    from bison_ocl.experiments.agenda import contents, left_of, show
+    from bison_ocl.experiments.agenda import contents, left_of
+    from bison_ocl.experiments.show import show_table
 
     left = left_of(found, out, lambda text: print(text, file=sys.stderr), precision)
-    show(contents(found, left))
+    show_table(contents(found, left))
     seeds = f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
     print(f"{found.name}: {found.runs} runs, {seeds} of each; {sum(left)} of them to run")
 
 
 def list_items(device: str, precision: Precision, processes: int | None) -> None:
     """What the paper holds, and how long it would take here."""
-    from bison_ocl.experiments.agenda import listing, show
+    from bison_ocl.experiments.agenda import listing
     from bison_ocl.experiments.costs import seconds_of_a_step
     from bison_ocl.experiments.local import cores
+    from bison_ocl.experiments.show import show_table
 
     gpu = device == "cuda"
     step = seconds_of_a_step(device, precision)
     at_once = 1 if gpu else processes or cores()
-    show(listing(step, at_once))
+    show_table(listing(step, at_once))
     print(
         "new: runs that no item above has; what items share is run once.\n"
         f"Estimates: a step of ER takes {1e3 * step:.3g} ms here{', for each of ten seeds' * gpu}, "
-        f"timed just now; other methods by recorded ratios; processes at a time: {at_once}. They "
-        "may be wrong by a factor of two."
+        f"timed just now; other methods by recorded ratios; processes: {at_once}. They may be wrong "
+        "by a factor of two."
     )
 
 

@@ -71,7 +71,7 @@ def run(
     if memory < 0:
         raise UserError("--memory must not be negative")
     check_positive(checkpoint_every=checkpoint_every)
-    from bison_ocl.experiments.progress import say, watching
+    from bison_ocl.experiments.bar import say, watching
     from bison_ocl.experiments.records import read
     from bison_ocl.experiments.runner import Job, run
     from bison_ocl.experiments.tracking import track_all, tracker

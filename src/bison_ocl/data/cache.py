@@ -26,7 +26,7 @@ from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.lock import locked
 from bison_ocl.data.source import SPLITS, Labels, Layout, Source, Split, chunks, reading
 from bison_ocl.durable import durable, sync_folder
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 FORMAT = 1
 ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in "xy")
@@ -86,7 +86,7 @@ def writing(cache_dir: Path) -> Iterator[None]:
         yield
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        why = "the disk is full" if full else error.strerror or str(error)
+        why = "the disk is full" if full else reason(error)
         raise UserError(
             f"cannot write the cache in {cache_dir}: {why}; "
             "free it, or set BISON_OCL_CACHE to a folder with room"

@@ -12,7 +12,7 @@ import numpy as np
 
 from bison_ocl.data.official import SUMS
 from bison_ocl.data.source import SPLITS, Images, Labels, Layout, Source, Split, chunks, reading
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 EACH = 8
 """Images of a class on the contact sheet."""
@@ -87,7 +87,7 @@ def compared(path: Path) -> tuple[Path, str, bool | None]:
         with open(path, "rb") as file:
             md5 = hashlib.file_digest(file, "md5").hexdigest()
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
+        raise UserError(f"cannot read {path}: {reason(error)}") from error
     official = SUMS.get(path.name) or SUMS.get(f"{path.parent.name}/{path.name}")
     return path, md5, None if official is None else md5 == official
 

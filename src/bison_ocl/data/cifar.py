@@ -13,7 +13,7 @@ import numpy as np
 from bison_ocl.data import unpickle
 from bison_ocl.data.contents import Archive, Folder
 from bison_ocl.data.source import SPLITS, Images, Labels, Layout, Split
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 RULES = 1
 """Version of the reading rules: a cache made by others is not used."""
@@ -162,7 +162,7 @@ def find(variant: Variant, place: Path) -> Cifar:
                 if files := present(version, spot):
                     return Cifar(variant, version, files)
     except OSError as error:
-        raise UserError(f"cannot read {error.filename or place}: {error.strerror}") from error
+        raise UserError(f"cannot read {error.filename or place}: {reason(error)}") from error
     raise UserError(
         f"{variant.title} is not in {place}: put {variant.versions[0].archive} there, "
         f"or try `bison-ocl data fetch {variant.name}`"

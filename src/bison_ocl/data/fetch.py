@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bison_ocl.data.lock import locked
 from bison_ocl.data.official import Archive
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 if TYPE_CHECKING:
     from requests import Response
@@ -37,7 +37,7 @@ def fetch(archive: Archive, folder: Path, watch: Watch) -> Path:
     except RequestException as error:
         raise UserError(unreachable(archive, folder, part, error)) from error
     except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror or error}") from error
+        raise UserError(f"cannot write to {folder}: {reason(error)}") from error
     except ValueError as error:
         raise UserError(
             f"{archive.url} did not send the official file (md5 {archive.md5}): "

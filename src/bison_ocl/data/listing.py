@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 LEFT_BEHIND = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 DEEPEST = 16
@@ -103,7 +103,7 @@ def below(place: Path, skip: tuple[str, ...]) -> Iterator[tuple[str, Stamp | Non
                         waiting.append(f"{name}/")
                     yield name, None if inner else stamp_of(entry)
     except OSError as error:
-        raise UserError(f"cannot read {error.filename}: {error.strerror}") from error
+        raise UserError(f"cannot read {error.filename}: {reason(error)}") from error
 
 
 def stamp_of(entry: os.DirEntry[str]) -> Stamp:

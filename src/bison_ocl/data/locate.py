@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 
 def locate(place: Path, names: Collection[str], marks: Collection[str], advice: str) -> Path:
@@ -17,7 +17,7 @@ def locate(place: Path, names: Collection[str], marks: Collection[str], advice: 
     try:
         entries = sorted(place.iterdir(), key=lambda entry: (entry.is_file(), entry.name))
     except OSError as error:
-        raise UserError(f"cannot read the data folder {place}: {error.strerror}") from error
+        raise UserError(f"cannot read the data folder {place}: {reason(error)}") from error
     for entry in entries:
         if simple(entry.name) in names and (entry.is_dir() or entry.suffix.lower() == ".zip"):
             return entry

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from bison_ocl.data.check import EACH, Findings
 from bison_ocl.data.source import Images
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 SIDE, GAP, NAME = 64, 4, 170
 """Pixels of an image, between images, and for the name of a class."""
@@ -59,6 +59,6 @@ def save(findings: Findings, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         draw(findings).save(path)
     except OSError as error:
-        why = error.strerror or str(error)
+        why = reason(error)
         raise UserError(f"cannot write {path}: {why}; choose another --out") from error
     return path

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 Split = Literal["train", "test"]
 SPLITS: tuple[Split, Split] = ("train", "test")
@@ -85,5 +85,5 @@ def reading(source: Source) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = error.strerror or str(error)
+        why = reason(error)
         raise UserError(f"cannot read {error.filename or source.name}: {why}") from error

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from bison_ocl.experiments.costs import cost, lasting
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.plan import ALL, Plan, plan
+from bison_ocl.experiments.records import RESULTS
 from bison_ocl.stream.streams import DEFAULT
-
-
-def show(table: Table) -> None:
-    """Print a table to standard output, wide where nobody looks."""
-    console = Console(highlight=False, markup=False, emoji=False)  # paths may hold [ and :
-    if not console.is_terminal:
-        console.width = max(console.width, 160)
-    console.print(table)
 
 
 def listing(step: float, processes: int) -> Table:
@@ -76,7 +68,7 @@ def contents(found: Plan, left: Sequence[int]) -> Table:
 
 def left_of(found: Plan, out: Path, say: Callable[[str], None], precision: str) -> list[int]:
     """How many runs of each cell nobody has yet; nothing heavy is imported if there are none."""
-    if not any(out.glob("*/results.jsonl")):
+    if not any(out.glob(f"*/{RESULTS}")):
         return [len(found.seeds)] * len(found.cells)
     from bison_ocl.experiments.reproduce import standing
 

@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from bison_ocl.experiments.bar import console
 from bison_ocl.experiments.costs import cost, lasting
-from bison_ocl.experiments.progress import console
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Outcome
 

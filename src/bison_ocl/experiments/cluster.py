@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
+from bison_ocl.durable import check_writable
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import Job, check_writable
+from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Outcome, Started, attempt
 
 RETRIES = 5

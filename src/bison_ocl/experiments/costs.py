@@ -84,46 +84,45 @@ TOGETHER = 10
 """runs, on a GPU"""
 
 
-def seconds_of_a_step(name: str, precision: Precision = PLAIN) -> float:
+def seconds_of_a_step(device: str, precision: Precision = PLAIN) -> float:
     """One step of one run of ER on a device, timed now; on CPU with one thread."""
     import torch
 
-    from bison_ocl.experiments import device
+    from bison_ocl.experiments import devices
 
-    threads, runs = torch.get_num_threads(), TOGETHER if device.is_cuda(name) else 1
+    threads, runs = torch.get_num_threads(), TOGETHER if devices.is_cuda(device) else 1
     torch.set_num_threads(1)
     try:
-        step = step_of_er(name, runs, precision)
+        step = step_of_er(device, runs, precision)
         for _ in range(WARM):
             step()
-        times = [device.now(name)]
+        times = [devices.now(device)]
         for _ in range(TIMED):
             step()
-            times.append(device.now(name))
+            times.append(devices.now(device))
     finally:
         torch.set_num_threads(threads)
     return min(after - before for before, after in pairwise(times)) / runs
 
 
-def step_of_er(name: str, runs: int, precision: Precision) -> Callable[[], object]:
+def step_of_er(device: str, runs: int, precision: Precision) -> Callable[[], object]:
     """A step on random images, as runs take it on that device."""
     import torch
 
     from bison_ocl import tree
     from bison_ocl.batch import Batch
-    from bison_ocl.experiments import device
+    from bison_ocl.experiments import devices
     from bison_ocl.experiments.group import alive, engine_on
-    from bison_ocl.learner import backbone_for
     from bison_ocl.methods.settings import configured
 
     method, stacked = configured("er", None, {}), runs > 1
-    backbone = backbone_for(method, SHAPE, precision, fused=device.has_kernels(name))
-    me = method.init(0, backbone, CLASSES, MEMORY, SHAPE, device=name)
-    x = torch.randint(0, 256, (method.stream_batch, *SHAPE)).to(name, torch.uint8)
-    new = Batch(x, torch.arange(len(x), device=name) % CLASSES)
+    backbone = method.backbone(SHAPE, precision, fused=devices.has_kernels(device))
+    me = method.init(0, backbone, CLASSES, MEMORY, SHAPE, device=device)
+    x = torch.randint(0, 256, (method.stream_batch, *SHAPE)).to(device, torch.uint8)
+    new = Batch(x, torch.arange(len(x), device=device) % CLASSES)
     if stacked:
         me, new = tree.stack([me] * runs), tree.stack([new] * runs)
-    body = alive(engine_on(name, method, stacked), me, name, compiled_in=None)
+    body = alive(engine_on(device, method, stacked), me, device, compiled_in=None)
     return partial(body.step, new)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bison_ocl.experiments.progress import say, watching
+from bison_ocl.experiments.bar import say, watching
 from bison_ocl.experiments.runner import Job, run
 
 DATA, MEMORY = "split-digits", 100

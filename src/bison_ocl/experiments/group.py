@@ -14,12 +14,12 @@ from pathlib import Path
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine import Eager, Engine, alone
-from bison_ocl.experiments import device
+from bison_ocl.experiments import devices
 from bison_ocl.experiments.loss_curve import Intervals, LossSums
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.result import record_of
+from bison_ocl.experiments.run import Run, Saving, Watcher
 from bison_ocl.experiments.testing import OWN, confusions, logs
-from bison_ocl.experiments.train import Run, Saving, Watcher
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import side_by_side
@@ -33,12 +33,12 @@ class Group:
         self.runs, self.first, self.device = runs, runs[0], runs[0].device
         self.step, self.batch = self.first.progress.step, self.first.progress.batch
         self.steps, self.test_every = self.first.steps, self.first.anytime_every
-        if device.is_cuda(self.device):
-            device.use_precision(self.first.spec.precision)
-            device.forget_peak()
+        if devices.is_cuda(self.device):
+            devices.use_precision(self.first.spec.precision)
+            devices.forget_peak()
         for run in runs:
             run.together = len(runs)
-            run.compiled = compiled_in is not None and device.is_cuda(self.device)
+            run.compiled = compiled_in is not None and devices.is_cuda(self.device)
         self.stacked = len(runs) > 1
         self.engine = engine_on(self.device, self.first.method, self.stacked)
         me = tree.stack([run.me for run in runs]) if self.stacked else self.first.me
@@ -65,7 +65,7 @@ class Group:
         self._go_on()
         saved = time.perf_counter()
         for new in self._arriving(task):
-            loss = self.body.step(device.moved(new, self.device))
+            loss = self.body.step(devices.moved(new, self.device))
             self.step, self.batch = self.step + 1, self.batch + 1
             self.losses.add(self.step, loss)
             watcher.stepped(task, self.step)
@@ -95,12 +95,12 @@ class Group:
     # --- the clock runs from _go_on to _pause ---
 
     def _go_on(self) -> None:
-        self.since = device.now(self.device)
+        self.since = devices.now(self.device)
 
     def _pause(self) -> None:
         """Bring the progress of every run up to this step; the host waits for the device."""
-        seconds = (device.now(self.device) - self.since) / len(self.runs)
-        peak = device.peak_megabytes(self.device)
+        seconds = (devices.now(self.device) - self.since) / len(self.runs)
+        peak = devices.peak_megabytes(self.device)
         for run, losses in zip(self.runs, self.losses.read(), strict=True):
             run.progress = replace(
                 run.progress,
@@ -115,8 +115,8 @@ class Group:
 
     def _test(self, task: int, watcher: Watcher) -> None:
         """Classify the test images of all classes met so far, and note the counts."""
-        start = device.now(self.device)
-        tests = [device.moved(run.stream.test(task), self.device) for run in self.runs]
+        start = devices.now(self.device)
+        tests = [devices.moved(run.stream.test(task), self.device) for run in self.runs]
         found = confusions(self.engine, self.body.me, tests, self.first.also)
         kept = logs(self.engine, self.body.me, len(self.runs))
         seconds = self._share(start)
@@ -135,10 +135,10 @@ class Group:
 
     def _test_on_the_way(self) -> None:
         """Note the accuracy on the classes met so far."""
-        start = device.now(self.device)
+        start = devices.now(self.device)
         met = self.body.me.seen.reshape(len(self.runs), -1).sum(1).tolist()
         pairs = zip(self.runs, met, strict=True)
-        tests = [device.moved(run.stream.test_of_first(n), self.device) for run, n in pairs]
+        tests = [devices.moved(run.stream.test_of_first(n), self.device) for run, n in pairs]
         found = confusions(self.engine, self.body.me, tests)
         seconds = self._share(start)
         for run, test, counts in zip(self.runs, tests, found, strict=True):
@@ -153,7 +153,7 @@ class Group:
 
     def _share(self, start: float) -> float:
         """Each run's share of the seconds since then."""
-        return (device.now(self.device) - start) / len(self.runs)
+        return (devices.now(self.device) - start) / len(self.runs)
 
     # --- files ---
 
@@ -179,19 +179,19 @@ def beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.next")
 
 
-def engine_on(name: str, method: Method, stacked: bool) -> Engine:
+def engine_on(device: str, method: Method, stacked: bool) -> Engine:
     """The engine of one run or a stack; on a GPU it replays what it does many times."""
     each = tree.vectorised if stacked else alone
-    if not device.is_cuda(name):
+    if not devices.is_cuda(device):
         return Engine(method, each)
     from bison_ocl.capture import replayed
 
     return Engine(method, each, replayed)
 
 
-def alive(engine: Engine, me: State, name: str, compiled_in: Path | None) -> Eager:
+def alive(engine: Engine, me: State, device: str, compiled_in: Path | None) -> Eager:
     """A state with the means to step: replayed graphs on a GPU."""
-    if not device.is_cuda(name):
+    if not devices.is_cuda(device):
         return Eager(engine, me)
     from bison_ocl.capture import Captured
 

@@ -9,8 +9,8 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.engine import Engine
-from bison_ocl.experiments import device
-from bison_ocl.experiments.train import Run
+from bison_ocl.experiments import devices
+from bison_ocl.experiments.run import Run
 from bison_ocl.memory.ncm import CHUNK
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import side_by_side
@@ -33,7 +33,7 @@ def fitting(free_bytes: int, bytes_of_one: int, wanted: int) -> int:
 def bytes_of_one(run: Run) -> int:
     """GPU memory that a run takes among others: its state, its steps, its tests."""
     engine, method = Engine(run.method, tree.vectorised), run.method
-    me, test = busy(run.me), device.moved(run.stream.dataset.test[:CHUNK], run.device)
+    me, test = busy(run.me), devices.moved(run.stream.dataset.test[:CHUNK], run.device)
     new = next(side_by_side([run.stream], 0, method.stream_batch))
 
     def evaluate() -> None:
@@ -42,10 +42,10 @@ def bytes_of_one(run: Run) -> int:
             engine.each(method.fit)(me, summary, torch.zeros_like(me.step))
         engine.scores(me, summary, test.x[None])
 
-    step = device.peak_bytes(lambda: engine.step(me, device.moved(new, run.device)))
-    peak = max(GRAPHS * step, step + device.peak_bytes(evaluate))
-    tests = 2 * device.size_of(run.stream.dataset.test)  # a gathered copy, and it stacked
-    return COPIES * device.size_of(run.me) + peak + tests
+    step = devices.peak_bytes(lambda: engine.step(me, devices.moved(new, run.device)))
+    peak = max(GRAPHS * step, step + devices.peak_bytes(evaluate))
+    tests = 2 * devices.size_of(run.stream.dataset.test)  # a gathered copy, and it stacked
+    return COPIES * devices.size_of(run.me) + peak + tests
 
 
 def busy(me: State) -> State:

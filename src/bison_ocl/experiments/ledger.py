@@ -45,7 +45,7 @@ def by_identity(found: Iterable[Record]) -> dict[str, Record]:
 def beside(item: Path, apart: Iterable[str], say: Callable[[str], None]) -> dict[str, Record]:
     """The runs of the other items in the same folder, save those of items that stand `apart`."""
     found: list[Record] = []
-    for path in sorted(item.parent.glob("*/results.jsonl")):
+    for path in sorted(item.parent.glob(f"*/{records.RESULTS}")):
         if path.parent == item or path.parent.name in apart:
             continue
         try:

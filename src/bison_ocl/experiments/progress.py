@@ -1,78 +1,32 @@
-"""How a run shows itself: a live bar in a terminal, a line a task elsewhere."""
+"""How far a run has come: where it stands and what it measured so far, as a checkpoint keeps it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
-from bison_ocl.experiments.lines import Lines, title
-from bison_ocl.experiments.train import Run, Watcher
-
-console = Console(stderr=True, highlight=False)
-
-SHOWN_EVERY = 0.1
-"""seconds: a step on a GPU takes less time than moving the bar"""
+Counts = list[list[int]]
+"""a confusion matrix [C, C] in run ids"""
 
 
-def say(text: str) -> None:
-    """A notice to the person at the terminal; results go to standard output."""
-    console.print(text, markup=False, soft_wrap=True)
+@dataclass(frozen=True)
+class Progress:
+    """Brought up to date when a run pauses: at tests, checkpoints and ends of tasks."""
 
-
-@contextmanager
-def watching(run: Run) -> Iterator[Watcher]:
-    """Show a run while it is trained."""
-    if not console.is_terminal:
-        yield Lines(run)
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[accuracy]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        yield Bar(run, progress)
-
-
-class Bar:
-    """The live bar: task, step, time left, accuracy after the last finished task."""
-
-    def __init__(self, run: Run, progress: Progress) -> None:
-        self.run, self.progress = run, progress
-        done = run.progress.step
-        name = self.named(min(run.progress.task, run.stream.tasks - 1))
-        self.shown = time.monotonic()
-        self.id = progress.add_task(name, total=run.steps, completed=done, accuracy="AA –")
-
-    def named(self, task: int) -> str:
-        return f"{title(self.run)}  task {task + 1}/{self.run.stream.tasks}"
-
-    def stepped(self, task: int, step: int) -> None:
-        now = time.monotonic()
-        if now - self.shown >= SHOWN_EVERY:
-            self.shown = now
-            self.progress.update(self.id, completed=step, description=self.named(task))
-
-    def tested(self, task: int, accuracy: float) -> None:
-        self.progress.update(
-            self.id,
-            completed=self.run.progress.step,
-            description=self.named(task),
-            accuracy=f"AA {100 * accuracy:.1f} %",
-        )
+    task: int = 0
+    batch: int = 0
+    step: int = 0
+    confusions: list[Counts] = field(default_factory=list)
+    """after each task"""
+    also: dict[str, list[Counts]] = field(default_factory=dict)
+    """the same by other inference rules, on the same network"""
+    log: list[dict[str, float | None]] = field(default_factory=list)
+    train_seconds: float = 0.0
+    """spent on steps; of runs trained together, each one's share"""
+    test_seconds: float = 0.0
+    anytime: dict[str, list[Any]] = field(default_factory=lambda: {"steps": [], "accuracy": []})
+    """where tasks overlap, what tests on the way found"""
+    losses: list[float] = field(default_factory=list)
+    """sums of the training loss over intervals of steps"""
+    peak_megabytes: float | None = None
+    """of GPU memory; of runs trained together, each one's share"""

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 
 SCHEMA = 1
 
 Record = dict[str, Any]
+
+RESULTS = "results.jsonl"
 
 
 def append(path: Path, record: Record) -> None:
@@ -30,7 +32,7 @@ def append(path: Path, record: Record) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        why = error.strerror or str(error)
+        why = reason(error)
         raise UserError(f"cannot write {path}: {why}; earlier results are kept") from error
 
 
@@ -56,7 +58,7 @@ def contents(path: Path) -> bytes:
     try:
         return path.read_bytes() if path.exists() else b""
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; move it away") from error
+        raise UserError(f"cannot read {path}: {reason(error)}; move it away") from error
 
 
 def parse(line: bytes, path: Path, number: int) -> Record:
@@ -87,5 +89,5 @@ def set_aside_torn_line(path: Path) -> bool:
             os.fsync(torn.fileno())
         os.truncate(path, keep)
     except OSError as error:
-        raise UserError(f"cannot set aside the end of {path}: {error.strerror}") from error
+        raise UserError(f"cannot set aside the end of {path}: {reason(error)}") from error
     return True

@@ -11,19 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, Unpack
 
+from bison_ocl.durable import check_writable
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import ledger, records
 from bison_ocl.experiments.environment import environment
 from bison_ocl.experiments.ledger import Ledger, looked_up
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.plan import Plan
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.runner import Job, Say, check_writable
+from bison_ocl.experiments.records import RESULTS, Record
+from bison_ocl.experiments.runner import Job, Say
 from bison_ocl.experiments.spec import Spec, identity
 from bison_ocl.experiments.units import Options, jobs, shared_name, specs, units
 from bison_ocl.experiments.work import Carry, Outcome
-
-RESULTS = "results.jsonl"
 
 ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
 """Items whose runs were measured with nothing beside them; theirs are not copied either."""

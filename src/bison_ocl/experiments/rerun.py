@@ -8,7 +8,7 @@ import torch
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import records
-from bison_ocl.experiments.device import checked_precision
+from bison_ocl.experiments.devices import checked_precision
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job, Say, Watch, run
 from bison_ocl.experiments.spec import identity, precision_of

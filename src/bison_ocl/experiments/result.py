@@ -11,9 +11,9 @@ from bison_ocl.evaluate.confusion import in_original_ids
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.experiments.loss_curve import Intervals
+from bison_ocl.experiments.progress import Counts, Progress
 from bison_ocl.experiments.records import SCHEMA, Record
-from bison_ocl.experiments.standing import Counts, Progress
-from bison_ocl.experiments.train import Run
+from bison_ocl.experiments.run import Run
 
 SHOWN_CLASSES = 20
 """Confusion matrices are kept in the record up to so many classes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -12,15 +11,15 @@ from typing import Any
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.places import cache_folder
+from bison_ocl.durable import check_writable
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.experiments import device, records
+from bison_ocl.experiments import devices, records
 from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.run import Run, Saving, Watcher
 from bison_ocl.experiments.spec import PLAIN, Spec
 from bison_ocl.experiments.testing import RULES
-from bison_ocl.experiments.train import Run, Saving, Watcher
-from bison_ocl.learner import check_memory
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.streams import DEFAULT, parse, stream_of
@@ -55,7 +54,7 @@ class Job:
 
     @property
     def results(self) -> Path:
-        return self.out / "results.jsonl"
+        return self.out / records.RESULTS
 
     def checkpoint(self, spec: Spec) -> Path:
         return self.out / "checkpoints" / f"{spec.name}.safetensors"
@@ -73,13 +72,13 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)
-    device.checked_precision(job.precision)  # refused before any data is opened
+    devices.checked_precision(job.precision)  # refused before any data is opened
     if job.seeds_at_once is not None and job.seeds_at_once < 1:
         raise UserError("--seeds-at-once must be above 0")
     dataset = load(job.data, job.data_dir, **job.data_options)
     stream = choice.text(dataset)
     specs = specs_of(job, method, stream)
-    check_memory(method, specs[0].memory)
+    method.check_memory(specs[0].memory)
     check_writable(job.out)
     if job.resume and records.set_aside_torn_line(job.results):
         say(f"set aside a cut-off line in {job.results}.torn; that seed runs again")
@@ -88,7 +87,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     left = [spec for spec in specs if spec.seed not in finished]
     check_interrupted(job, left)
     skip(job, [spec for spec in specs if spec.seed in finished], say)
-    dataset = device.resident(dataset, job.device) if left else dataset
+    dataset = devices.resident(dataset, job.device) if left else dataset
     most = seeds_at_once(job, left, method, dataset)
     for start in range(0, len(left), most):
         runs = [begun(job, spec, method, dataset, say) for spec in left[start : start + most]]
@@ -101,7 +100,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
 def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
     """The identities of a job's runs, with its stream in canonical form."""
     memory = job.memory if method.replays else 0
-    about = settings_of(method), stream, job.data_options, device.checked_precision(job.precision)
+    about = settings_of(method), stream, job.data_options, devices.checked_precision(job.precision)
     return [Spec(job.method, job.data, memory, seed, *about) for seed in job.seeds]
 
 
@@ -109,10 +108,10 @@ def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Datas
     """How many seeds are trained together, unless the user says it."""
     if job.seeds_at_once is not None:
         return job.seeds_at_once
-    if len(left) < 2 or not device.is_cuda(job.device):
+    if len(left) < 2 or not devices.is_cuda(job.device):
         return 1
     one = new_run(job, left[0], method, dataset)
-    return fitting(device.free_bytes(), bytes_of_one(one), len(left))
+    return fitting(devices.free_bytes(), bytes_of_one(one), len(left))
 
 
 def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
@@ -171,18 +170,6 @@ def check_interrupted(job: Job, specs: Sequence[Spec]) -> None:
                 f"seed {spec.seed} was interrupted: continue it with --resume, "
                 f"or remove {job.checkpoint(spec)}"
             )
-
-
-def check_writable(folder: Path) -> None:
-    """Fail before an hour of training, not after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe.{os.getpid()}"
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UserError(f"cannot write to {folder}: {why}; choose another --out") from error
 
 
 def check_also(rules: Sequence[str], method: Method) -> None:

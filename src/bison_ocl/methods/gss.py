@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.memory.diverse_gradients import append, exchange
 from bison_ocl.memory.gradients import (
     Gradients,
     batch_gradients,
@@ -23,7 +24,6 @@ from bison_ocl.memory.gradients import (
     mean_gradient,
     similarity,
 )
-from bison_ocl.memory.gss import append, exchange
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.net import Net

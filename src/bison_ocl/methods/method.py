@@ -14,12 +14,15 @@ from torch import Tensor
 
 from bison_ocl import rng
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.errors import UserError
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.memory.memory import Write, empty
 from bison_ocl.memory.store import reservoir
 from bison_ocl.nets.heads import Head, Linear
 from bison_ocl.nets.net import Backbone, Design, Net, Params
 from bison_ocl.nets.optimiser import SGD, Optimiser
+from bison_ocl.nets.precision import Precision
+from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
 from bison_ocl.views.augment import augment
 
@@ -77,6 +80,13 @@ class Method:
 
     # --- what a run starts from ---
 
+    def backbone(
+        self, shape: tuple[int, ...], precision: Precision = "tf32", fused: bool = False
+    ) -> Backbone:
+        """The network for images of a shape; fused: by the kernels for many small networks."""
+        channels, height, width = shape
+        return ResNet18(self.filters, (channels, height, width), precision, fused)
+
     def heads(self) -> Mapping[str, Head]:
         return {"linear": Linear()}
 
@@ -93,6 +103,14 @@ class Method:
     def fields(self, net: Net, classes: int) -> dict[str, Tensor]:
         """One example row of each extra field of the memory."""
         return {}
+
+    def check_memory(self, capacity: int) -> None:
+        """A memory must hold at least one replay batch."""
+        if self.replays and capacity < self.buffer_batch:
+            raise UserError(
+                f"memory {capacity} is smaller than the replay batch {self.buffer_batch}: "
+                f"raise the memory or lower buffer_batch"
+            )
 
     def init(
         self,

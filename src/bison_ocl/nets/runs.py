@@ -12,13 +12,13 @@ def serve_all_runs(operator: Any) -> None:
     """Let vmap call an operator once for all runs: its tensors take any number of leading axes."""
 
     def rule(info: Any, dims: Any, *arguments: Any) -> Any:
-        found = operator(*(first(info, *pair) for pair in zip(arguments, dims, strict=True)))
+        found = operator(*(runs_first(info, *pair) for pair in zip(arguments, dims, strict=True)))
         return found, (0 if isinstance(found, Tensor) else tuple(0 for _ in found))
 
     operator.register_vmap(rule)
 
 
-def first(info: Any, value: Any, dim: int | None) -> Any:
+def runs_first(info: Any, value: Any, dim: int | None) -> Any:
     """An argument with the axis of runs in front; a tensor that all runs share is repeated."""
     if not isinstance(value, Tensor):
         return value

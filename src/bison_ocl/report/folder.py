@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 from bison_ocl.evaluate.metrics import average_accuracy
 from bison_ocl.experiments.intransigence import with_intransigence
 from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.records import Record, contents, parse
+from bison_ocl.experiments.records import RESULTS, Record, contents, parse
 from bison_ocl.experiments.spec import identity, precision_of
 
-RESULTS = "results.jsonl"
 NEEDED: dict[str, type] = {
     "method": str,
     "data": str,
@@ -78,7 +77,7 @@ def results_in(path: Path) -> list[Path]:
         folders = [path, *sorted(one for one in path.iterdir() if one.is_dir())]
         found = [file for folder in folders for file in results_of(folder)]
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UserError(f"cannot read {path}: {reason(error)}") from error
     if not found:
         raise UserError(f"{path} holds no {RESULTS}, nor does a folder in it: run something first")
     return found

@@ -13,7 +13,7 @@ from bison_ocl.experiments.records import Record
 from bison_ocl.report import names
 from bison_ocl.report.cells import Label
 
-MAIN = "bison"
+MAIN_METHOD = "bison"
 """the method that others are tested against"""
 
 LabelOf = Callable[[Record], Label]
@@ -44,7 +44,7 @@ def method_label(method: str) -> Label:
         names.method_name(method),
         names.category(method),
         printed=method,
-        main=method == MAIN,
+        main=method == MAIN_METHOD,
         reference=method == REFERENCE,
     )
 
@@ -72,7 +72,7 @@ ABLATIONS = {
 
 def by_parts(record: Record) -> Label:
     """A line of the ablation, by the parts of BISON that a run has; others by their own name."""
-    if record["method"] != MAIN:
+    if record["method"] != MAIN_METHOD:
         return labelled(record)
     settings = record["settings"]
     left = ", ".join(PARTS[part] for part in PARTS if settings[part] not in (False, "off"))
@@ -88,7 +88,7 @@ def by_parts(record: Record) -> Label:
 
 def by_directions(record: Record) -> Label:
     """(bs, sb): proxy-anchor loss from buffer to stream, feedback from stream to buffer."""
-    if record["method"] != MAIN:
+    if record["method"] != MAIN_METHOD:
         return labelled(record)
     settings = record["settings"]
     return by_setting(record, f"({settings['pal']}, {settings['paf']})", ("pal", "paf"))
@@ -96,7 +96,7 @@ def by_directions(record: Record) -> Label:
 
 def by_buffer_batch(record: Record) -> Label:
     """The size of the buffer batch; of methods other than BISON, with their name."""
-    method = "" if record["method"] == MAIN else f"{names.method_name(record['method'])} "
+    method = "" if record["method"] == MAIN_METHOD else f"{names.method_name(record['method'])} "
     text = f"{method}{record['settings']['buffer_batch']}"
     return by_setting(record, text, ("buffer_batch",))
 
@@ -108,7 +108,7 @@ def by_setting(record: Record, text: str, shown: Sequence[str]) -> Label:
     return Label(
         f"{text} ({changed})" if changed else text,
         printed=record["method"] if usual else None,
-        main=usual and record["method"] == MAIN,
+        main=usual and record["method"] == MAIN_METHOD,
     )
 
 

@@ -12,7 +12,7 @@ from bison_ocl.experiments.intransigence import REFERENCE
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.report.places import Place
 
-MAIN = "table1"
+MAIN_TABLE = "table1"
 """where the paper prints what an item has no table of its own for"""
 
 
@@ -50,7 +50,7 @@ def printed(item: str, metric: str, line: str | None, place: Place) -> Published
 
 def source(item: str, metric: str) -> str:
     """The item in whose table the paper prints a metric."""
-    return item if f"{item} {metric}" in numbers() else MAIN
+    return item if f"{item} {metric}" in numbers() else MAIN_TABLE
 
 
 def lines(item: str, metric: str, data: str) -> list[str]:

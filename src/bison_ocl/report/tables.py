@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.table import Table
 
 from bison_ocl.evaluate.metrics import (
@@ -15,6 +14,7 @@ from bison_ocl.evaluate.metrics import (
     spread,
 )
 from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.show import show_table
 from bison_ocl.report.folder import experiment, prepared
 from bison_ocl.stream.streams import DEFAULT
 
@@ -100,7 +100,4 @@ def table(lines: Sequence[Row]) -> Table:
 
 def show(lines: Sequence[Row]) -> None:
     """Print the table to standard output."""
-    console = Console(highlight=False, markup=False, emoji=False)  # folder names may hold [ and :
-    if not console.is_terminal:
-        console.width = max(console.width, 160)
-    console.print(table(lines))
+    show_table(table(lines))

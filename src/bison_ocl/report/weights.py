@@ -11,7 +11,7 @@ from bison_ocl.report import names
 from bison_ocl.report.arrange import stream_names
 from bison_ocl.report.build import build, planned_seeds, printed_in, title_of
 from bison_ocl.report.cells import Column, Label, Table
-from bison_ocl.report.labels import MAIN
+from bison_ocl.report.labels import MAIN_METHOD
 from bison_ocl.report.marks import marked
 from bison_ocl.report.measures import AA, AF_TABLE, AI
 from bison_ocl.report.paper import Published
@@ -53,7 +53,7 @@ def grid(item: str, records: Sequence[Record], stream: str) -> Table:
         blank,
         sorted(records, key=lambda record: record["settings"]["beta"]),
         by_beta,
-        partial(printed_choice, item, names.preset(MAIN, data)["lambda"]),
+        partial(printed_choice, item, names.preset(MAIN_METHOD, data)["lambda"]),
         setting_of=lambda record: record["settings"]["lambda"],
     )
     return marked(filled, whole_group=True, tested=False)
@@ -70,7 +70,7 @@ def by_beta(record: Record) -> Label:
     """The line of a β; the paper prints one cell, at the weights that it uses."""
     changed = names.variant(record, shown=WEIGHTS)
     beta = record["settings"]["beta"]
-    usual = not changed and beta == names.preset(MAIN, record["data"])["beta"]
+    usual = not changed and beta == names.preset(MAIN_METHOD, record["data"])["beta"]
     text = f"β = {beta:g}" + (f" ({changed})" if changed else "")
     return Label(text, printed=record["method"] if usual else None)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import requests
 
+from bison_ocl.durable import check_writable
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import check_writable
 from bison_ocl.experiments.tracking.story import Story
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import check_writable
+from bison_ocl.durable import check_writable
+from bison_ocl.errors import UserError, reason
 from bison_ocl.experiments.tracking.story import Story
 
 
@@ -32,7 +32,7 @@ def keep(story: Story, folder: str) -> None:
         write(story, unfinished)
         unfinished.rename(place)
     except OSError as error:
-        raise UserError(f"cannot write {place}: {error.strerror}; results are kept") from error
+        raise UserError(f"cannot write {place}: {reason(error)}; results are kept") from error
 
 
 def write(story: Story, place: Path) -> None:

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 from bison_ocl.report.figures.grid import lay_out
 from bison_ocl.report.figures.style import common_look
 
@@ -35,7 +35,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
             lay_out(figure)
             write(figure, *paths)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+        raise UserError(f"cannot write {path}: {reason(error)}") from error
     return paths
 
 

@@ -9,7 +9,7 @@ import torch
 from bison_ocl.experiments import environment
 from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.lines import title
-from bison_ocl.experiments.train import Run
+from bison_ocl.experiments.run import Run
 from tests.contract.test_resume import Watcher, fresh, train
 from tests.tiny import size
 

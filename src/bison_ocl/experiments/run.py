@@ -12,11 +12,11 @@ import torch
 from bison_ocl import checkpoint
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
-from bison_ocl.experiments.device import has_kernels
+from bison_ocl.experiments.devices import has_kernels
+from bison_ocl.experiments.progress import Progress
 from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.standing import Progress
 from bison_ocl.labels import Labels
-from bison_ocl.learner import Learner, backbone_for
+from bison_ocl.learner import Learner
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import Stream
@@ -67,7 +67,7 @@ class Run:
     def _born(self) -> State:
         data = self.stream.dataset
         fused = has_kernels(self.device)
-        backbone = backbone_for(self.method, data.shape, self.spec.precision, fused=fused)
+        backbone = self.method.backbone(data.shape, self.spec.precision, fused=fused)
         return self.method.init(
             self.spec.seed,
             backbone,

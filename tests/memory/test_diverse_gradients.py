@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bison_ocl.batch import Batch
-from bison_ocl.memory.gss import append, exchange, odds, victims, weights
+from bison_ocl.memory.diverse_gradients import append, exchange, odds, victims, weights
 from bison_ocl.memory.memory import Memory, Write, empty
 from bison_ocl.rng import key, key_of, uniform
 

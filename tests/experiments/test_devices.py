@@ -9,7 +9,7 @@ import torch
 
 from bison_ocl.batch import Batch
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import device
+from bison_ocl.experiments import devices
 from bison_ocl.stream.class_incremental import class_incremental
 from bison_ocl.stream.tasks import side_by_side
 from tests.contract.test_resume import dataset
@@ -25,8 +25,8 @@ TRAIN, TEST = 102 * (192 + 8), 30 * (192 + 8)
 def test_splits_move_to_a_device_with_room_for_them(
     free: int, train: str, test: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "free_bytes", lambda: free)
-    found = device.resident(dataset(), "meta")
+    monkeypatch.setattr(devices, "free_bytes", lambda: free)
+    found = devices.resident(dataset(), "meta")
     for split, where in ((found.train, train), (found.test, test)):
         assert split.x.device.type == split.y.device.type == where
     assert found.class_names == dataset().class_names
@@ -34,20 +34,20 @@ def test_splits_move_to_a_device_with_room_for_them(
 
 def test_on_a_cpu_data_stay_as_they_are() -> None:
     data = dataset()
-    assert device.resident(data, "cpu") is data
-    assert device.moved(data.train, "cpu") is data.train
+    assert devices.resident(data, "cpu") is data
+    assert devices.moved(data.train, "cpu") is data.train
 
 
 def test_batches_are_gathered_where_the_data_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "free_bytes", lambda: 10**9)
+    monkeypatch.setattr(devices, "free_bytes", lambda: 10**9)
     streams = [class_incremental(dataset(), seed) for seed in range(3)]
-    there = device.resident(dataset(), "meta")
+    there = devices.resident(dataset(), "meta")
     for stream in streams:
         object.__setattr__(stream, "dataset", there)
     batches = list(side_by_side(streams, 0, 10))
     assert [batch.x.shape for batch in batches] == [(3, 10, 3, 8, 8)] * 3 + [(3, 4, 3, 8, 8)]
     assert all(batch.x.is_meta and batch.y.is_meta for batch in batches)
-    assert all(device.moved(batch, "meta") is batch for batch in batches)
+    assert all(devices.moved(batch, "meta") is batch for batch in batches)
 
 
 def test_a_batch_of_the_host_is_page_locked_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_a_batch_of_the_host_is_page_locked_on_its_way(monkeypatch: pytest.Monke
         return leaf
 
     monkeypatch.setattr(torch.Tensor, "pin_memory", lock)
-    batch: Batch = device.moved(dataset().train[:5], "meta")
+    batch: Batch = devices.moved(dataset().train[:5], "meta")
     assert batch.x.is_meta
     assert batch.y.is_meta
     assert locked == [(5, 3, 8, 8), (5,)]
@@ -79,7 +79,7 @@ def flags() -> Iterator[None]:
 )
 def test_tf32_is_for_convolutions_alone(name: str, convolutions: bool) -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
-    device.use_precision(device.checked_precision(name))
+    devices.use_precision(devices.checked_precision(name))
     assert torch.backends.cudnn.allow_tf32 is convolutions
     assert torch.backends.cuda.matmul.allow_tf32 is False
 
@@ -87,22 +87,22 @@ def test_tf32_is_for_convolutions_alone(name: str, convolutions: bool) -> None:
 @pytest.mark.parametrize("name", ["fp16", "", "TF32", "float32"])
 def test_other_precisions_are_refused(name: str) -> None:
     with pytest.raises(UserError, match=f"--precision {name}: choose tf32, bf16 or fp32"):
-        device.checked_precision(name)
+        devices.checked_precision(name)
 
 
 def test_the_clock_waits_for_a_gpu_and_for_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[str] = []
     monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
-    assert device.now("cpu") <= device.now("cpu")
+    assert devices.now("cpu") <= devices.now("cpu")
     assert waited == []
-    device.now("cuda")
+    devices.now("cuda")
     assert waited == ["cuda"]
 
 
 def test_only_a_gpu_tells_its_peak(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda _: 5_000_000)
-    assert device.peak_megabytes("cpu") is None
-    assert device.peak_megabytes("cuda") == 5.0
+    assert devices.peak_megabytes("cpu") is None
+    assert devices.peak_megabytes("cuda") == 5.0
 
 
 def test_the_peak_of_a_piece_of_work_is_on_top_of_what_is_held(
@@ -112,13 +112,13 @@ def test_the_peak_of_a_piece_of_work_is_on_top_of_what_is_held(
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: done.append("reset"))
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 100)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 350)
-    assert device.peak_bytes(lambda: done.append("work")) == 250
+    assert devices.peak_bytes(lambda: done.append("work")) == 250
     assert done == ["reset", "work"]
 
 
 def test_own_kernels_need_a_gpu_and_triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "find_spec", lambda name: object())
-    assert not device.has_kernels("cpu")
-    assert device.has_kernels("cuda")
-    monkeypatch.setattr(device, "find_spec", lambda name: None)
-    assert not device.has_kernels("cuda")
+    monkeypatch.setattr(devices, "find_spec", lambda name: object())
+    assert not devices.has_kernels("cpu")
+    assert devices.has_kernels("cuda")
+    monkeypatch.setattr(devices, "find_spec", lambda name: None)
+    assert not devices.has_kernels("cuda")
