@@ -213,10 +213,8 @@ class Learner:
 
     def _born(self, shape: tuple[int, ...], rows: int) -> State:
         if self._backbone is None:
-            own = self._module
-            self._backbone = (
-                self.method.backbone(shape) if own is None else ModuleBackbone(own, shape)
-            )
+            given, asked_for = self._module, self.method.backbone(shape)
+            self._backbone = asked_for if given is None else ModuleBackbone(given, shape)
         return self.method.init(
             self._seed,
             self._backbone,

@@ -177,7 +177,7 @@ def test_an_address_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> Non
         address = f"127.0.0.1:{mute.getsockname()[1]}"
         with pytest.raises(UserError, match=f"no Ray cluster answers at {address}"):
             cluster.connected(address)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 60  # and not for minutes, as Ray itself
 
 
 @pytest.mark.parametrize("address", ["ray://host:10001", "nonsense"])

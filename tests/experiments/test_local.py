@@ -75,7 +75,7 @@ def alive(pid: int) -> bool:
 
 def all_end(pids: list[int]) -> bool:
     """Whether all of these processes are gone within a while."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while any(map(alive, pids)) and time.monotonic() < until:
         time.sleep(0.01)
     return not any(map(alive, pids))

@@ -28,7 +28,7 @@ def balanced(labels: list[int], allowed: list[bool], n: int, most: int, seed: in
     return class_balanced(a_key(seed), y, ok, CLASSES, n, torch.tensor(most))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows, st.integers(1, 6), st.integers(1, 8))
 def test_each_class_gives_what_it_has_up_to_the_limit(
     held: list[tuple[int, bool]], n: int, most: int

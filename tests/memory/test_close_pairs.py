@@ -58,7 +58,7 @@ def test_equal_prototypes_take_all() -> None:
 
 
 @given(seed=st.integers(0, 10**6), classes=st.integers(2, 9), n=st.integers(1, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_counts_sum_and_stay_near_their_share(seed: int, classes: int, n: int) -> None:
     shares = pair_shares(0.3 * table(classes, seed=seed))
     counts = whole_shares(key_of(seed, 0, "pairs"), shares, n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bison_ocl.batch import Batch
@@ -47,7 +47,6 @@ scores_of_rows = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(scores_of_rows, st.integers(1, 12), st.integers(0, 99))
 def test_victims_are_distinct_and_never_of_the_lowest_score(
     scores: list[float], n: int, seed: int
@@ -102,7 +101,6 @@ def naive_exchange(held: list[float], new: list[float], useful: bool, seed: int)
     return slots
 
 
-@settings(deadline=None)
 @given(scores_of_rows, scores_of_rows, st.booleans(), st.integers(0, 99))
 def test_an_exchange_equals_a_plain_loop(
     held: list[float], new: list[float], useful: bool, seed: int

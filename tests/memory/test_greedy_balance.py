@@ -62,7 +62,7 @@ def test_a_trace_by_hand() -> None:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, CLASSES - 1), min_size=1, max_size=50), st.integers(6, 12))
 def test_counts_equal_the_naive_sampler_item_by_item_and_in_batches(
     labels: list[int], capacity: int
@@ -76,7 +76,7 @@ def test_counts_equal_the_naive_sampler_item_by_item_and_in_batches(
     assert count(offered(labels, capacity, batch=7)[-1]) == naive[-1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, CLASSES - 1), min_size=30, max_size=80))
 def test_no_class_takes_anothers_room(labels: list[int]) -> None:
     held = count(offered(labels, capacity=12, batch=5)[-1])

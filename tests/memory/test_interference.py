@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bison_ocl.batch import Batch
@@ -25,7 +25,6 @@ def holding(labels: list[int], capacity: int, rubbish: int = -5) -> Memory:
     return memory.write(new, Write(torch.arange(n), torch.tensor(n)))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 3), min_size=1, max_size=12),
     st.integers(0, 5),
@@ -53,7 +52,6 @@ def test_nothing_avoided_is_the_memory_s_own_draw() -> None:
         assert torch.equal(candidates(key, memory, 4, NONE), memory.draw(key, 4))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-9, 9), st.booleans()), min_size=1, max_size=20),
     st.integers(1, 12),

@@ -98,7 +98,7 @@ def test_equals_the_recursion_and_sums_to_the_vote() -> None:
         assert row.sum().item() == pytest.approx(vote(z, y, candidates, tuple(range(40)), 3))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.booleans(), min_size=1, max_size=12),
     st.lists(st.booleans(), min_size=1, max_size=8),
@@ -183,7 +183,7 @@ def exchanged(held: list[tuple[int, float, bool]], new: list[float]) -> list[int
 worth = st.integers(-4, 4).map(lambda v: v / 4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.tuples(worth, st.booleans()), min_size=0, max_size=12),
     st.lists(worth, min_size=1, max_size=6),

@@ -28,7 +28,7 @@ def test_like_scipys_exact_permutation_test(n: int) -> None:
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_by_hand(differences: list[int]) -> None:
     seen = abs(sum(differences))
     sums = [

@@ -84,7 +84,7 @@ texts = st.sampled_from(TEXTS)
 seeds = st.integers(0, 2**31 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(datasets(), texts, seeds, st.integers(1, 12))
 def test_every_image_arrives_exactly_once(data: Dataset, text: str, seed: int, size: int) -> None:
     found = arrived(stream_of(text, data, seed), size)
@@ -93,7 +93,7 @@ def test_every_image_arrives_exactly_once(data: Dataset, text: str, seed: int, s
         assert sorted(found) == list(range(len(data.train)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.data(), datasets(), seeds)
 def test_any_order_shows_every_image_once(draw: st.DataObject, data: Dataset, seed: int) -> None:
     labels = draw.draw(st.permutations(range(data.classes)))
@@ -103,7 +103,7 @@ def test_any_order_shows_every_image_once(draw: st.DataObject, data: Dataset, se
     assert set(stream.order[: len(labels[:cut])]) == set(labels[:cut])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(datasets(), texts, seeds, st.integers(1, 12))
 def test_only_the_last_batch_of_a_task_is_short(
     data: Dataset, text: str, seed: int, size: int
@@ -117,7 +117,7 @@ def test_only_the_last_batch_of_a_task_is_short(
         assert all(length > 0 for length in lengths)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(datasets(), st.lists(seeds, min_size=1, max_size=4), st.integers(1, 12), st.integers(0, 2))
 def test_streams_side_by_side_bring_what_each_brings(
     data: Dataset, chosen: list[int], size: int, start: int
@@ -133,7 +133,7 @@ def test_streams_side_by_side_bring_what_each_brings(
             assert stacked.x.is_contiguous()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(datasets(), texts, seeds)
 def test_classes_are_numbered_as_they_appear(data: Dataset, text: str, seed: int) -> None:
     stream = stream_of(text, data, seed)
@@ -147,7 +147,7 @@ def test_classes_are_numbered_as_they_appear(data: Dataset, text: str, seed: int
     assert stream.task_of_class == tuple(first)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(datasets(), texts, seeds)
 def test_labels_go_back_to_the_datasets(data: Dataset, text: str, seed: int) -> None:
     stream = stream_of(text, data, seed)
@@ -156,7 +156,7 @@ def test_labels_go_back_to_the_datasets(data: Dataset, text: str, seed: int) -> 
         assert labels == data.train.y[stream.images[task]].tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(datasets(), texts, seeds)
 def test_the_seed_alone_decides(data: Dataset, text: str, seed: int) -> None:
     torch.manual_seed(1)
@@ -166,7 +166,7 @@ def test_the_seed_alone_decides(data: Dataset, text: str, seed: int) -> None:
     assert same(one, stream_of(canonical(text, data), data, seed))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(datasets(), texts, seeds)
 def test_every_column_of_the_accuracy_matrix_has_classes(
     data: Dataset, text: str, seed: int

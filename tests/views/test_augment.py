@@ -112,7 +112,7 @@ def test_strength_of_jitter() -> None:
     assert changed.var() == pytest.approx(0.8**2 / 12, abs=0.003)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     height=st.integers(1, 40),

@@ -81,7 +81,7 @@ def test_hue_is_kornias() -> None:
     torch.testing.assert_close(shift_hue(x, each(turns)), expected, rtol=0, atol=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(turns=st.floats(-1, 1), seed=st.integers(0, 1000))
 def test_hue_keeps_value_and_saturation_and_turns_back(turns: float, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -137,7 +137,7 @@ def test_order_of_jitter_matters() -> None:
     assert (differences + torch.eye(n) > 1e-6).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 10_000), dtype=st.sampled_from([torch.float32, torch.float64]))
 def test_jitter_stays_in_unit_interval(seed: int, dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(seed)

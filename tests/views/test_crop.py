@@ -78,7 +78,6 @@ def test_first_fitting_try_counts() -> None:
     assert rows(random_box(area, aspect, place, place, (32, 32), 0.2)) == [(0, 0, side, side)]
 
 
-@settings(deadline=None)
 @given(
     size=st.tuples(st.integers(1, 300), st.integers(1, 300)),
     u=st.sampled_from([0.0, 0.25, 0.5, LARGEST]),
@@ -133,7 +132,7 @@ def test_crop_is_interpolation_of_the_box(size: tuple[int, int]) -> None:
     torch.testing.assert_close(crop(x, box), naive_crop(x, box), rtol=0, atol=1e-13)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.data(), height=st.integers(1, 12), width=st.integers(1, 12))
 def test_crop_of_any_box(data: st.DataObject, height: int, width: int) -> None:
     h, w = data.draw(st.integers(1, height)), data.draw(st.integers(1, width))

@@ -190,8 +190,8 @@ def list_items(device: str, precision: Precision, processes: int | None) -> None
     print(
         "new: runs that no item above has; what items share is run once.\n"
         f"Estimates: a step of ER takes {1e3 * step:.3g} ms here{', for each of ten seeds' * gpu}, "
-        f"timed just now; other methods by recorded ratios; processes: {at_once}. They may be wrong "
-        "by a factor of two."
+        f"timed just now; other methods by recorded ratios; processes: {at_once}. They may be "
+        "wrong by a factor of two."
     )
 
 

@@ -75,6 +75,7 @@ class Windows:
             viewport={"width": width, "height": 900},
             color_scheme="dark" if theme == "dark" else "light",
         )
+        context.set_default_timeout(120_000)  # milliseconds: a busy machine is no fault
         page = context.new_page()
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
