@@ -590,10 +590,17 @@ BAD = {
     "an array as label": (OK, [np.zeros(2), np.zeros(2)], "not one hashable value"),
     "a tensor as label": (OK, [torch.zeros(2), 1], "not one hashable value"),
     "rows of labels": (OK, np.zeros((2, 2)), "not one hashable value"),
+    "a label that is no number": (OK, [0.0, float("nan")], "a label is NaN"),
+    "a set of labels": (OK, {"a", "b"}, "labels must be a sequence"),
+    "a dict of labels": (OK, {"a": 0, "b": 1}, "labels must be a sequence"),
     "one text as labels": (OK, "ab", "labels must be a sequence"),
     "no labels": (OK, None, "labels must be a sequence"),
     "a number as labels": (OK, 3, "labels must be a sequence"),
-    "too many classes": (OK, ["new", "newer"], "class 5 of 4: give a larger classes="),
+    "too many classes": (
+        OK,
+        ["new", "newer"],
+        "class 5 of 4: make a learner",
+    ),
 }
 
 
@@ -645,14 +652,35 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("bison", {"betta": 1}, "unknown setting of bison 'betta': did you mean 'beta'"),
         ("er", {"lr": float("nan")}, "lr=nan: give a finite number"),
         ("er", {"lr": "much"}, "give a finite number"),
-        ("er", {"stream_batch": 0}, "whole number of at least 1"),
+        ("er", {"stream_batch": 0}, "whole number from 1"),
         ("er", {"memory": 5}, "memory 5 is smaller than the replay batch 10"),
         ("bison", {"dc": False}, "add paf=off"),
+        ("er", {"device": "gpu"}, "device='gpu': give cpu or cuda"),
+        ("er", {"stream_batch": 10**20}, "whole number from 1 to 2,147,483,647"),
     ],
 )
 def test_bad_options_are_refused(method: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         Learner(method, **options)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_no_gpu_here() -> None:
+    with pytest.raises(UserError, match="device='cuda': torch finds no GPU here; use cpu"):
+        Learner("er", device="cuda")
+
+
+def test_a_memory_that_no_machine_has_room_for() -> None:
+    with pytest.raises(UserError, match="no room for a memory of 100000000000000 images"):
+        Learner("er", memory=10**14).observe(OK, ["a", "b"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_small_image_at_a_time(method: str) -> None:
+    learner = Learner(method, memory=10, stream_batch=1, filters=1)
+    for image, label in zip(images(torch.arange(4)), "abab", strict=True):
+        learner.observe(image[None], [label])
+    assert learner.predict(OK)[0] in ("a", "b")
 
 
 def test_the_error_is_the_librarys_own() -> None:

@@ -24,6 +24,10 @@ from bison_ocl.state import State
 FORMAT = "bison-ocl 1"
 
 
+class DamagedFile(UserError):
+    """A file that is not as it was written."""
+
+
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     """Put tensors and a JSON header into one file; a crash leaves the old file or the new one."""
     # Copies: safetensors refuses tensors that share memory, as a fresh teacher's do.
@@ -43,11 +47,11 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except FileNotFoundError as error:
         raise UserError(f"there is no file {path}") from error
     except (OSError, SafetensorError) as error:
-        raise UserError(f"{path} is cut off or not a bison-ocl file: use another copy") from error
+        raise DamagedFile(f"{path} is cut off or not a bison-ocl file: use another copy") from error
     if metadata.get("format") != FORMAT:
         raise UserError(f"{path} was not written by this version of bison-ocl ({FORMAT})")
     if metadata.get("sha256") != checksum(tensors, metadata.get("header", "")):
-        raise UserError(f"{path} was changed after it was written: use another copy")
+        raise DamagedFile(f"{path} was changed after it was written: use another copy")
     header: dict[str, Any] = json.loads(metadata["header"])
     return tensors, header
 

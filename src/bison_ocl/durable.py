@@ -47,7 +47,7 @@ def durable(path: Path) -> Iterator[IO[bytes]]:
         os.fsync(file.fileno())
 
 
-def check_writable(folder: Path) -> None:
+def check_writable(folder: Path, option: str = "--out") -> None:
     """Fail before an hour of training, not after it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,4 +56,4 @@ def check_writable(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         where = f"cannot write to {folder}: {reason(error)}"
-        raise UserError(f"{where}; choose another --out") from error
+        raise UserError(f"{where}; choose another {option}") from error

@@ -37,14 +37,15 @@ class Labels:
         if self._limit is not None and len(found) > self._limit:
             extra = list(found)[self._limit]
             raise UserError(
-                f"label {extra!r} would be class {self._limit + 1} of {self._limit}: "
-                f"give a larger classes=, or none to let the heads grow"
+                f"label {extra!r} would be class {self._limit + 1} of {self._limit}: make a "
+                "learner with a larger classes=, or without it to let the heads grow"
             )
 
     def plain(self, labels: Any) -> list[Hashable]:
         """Labels as plain Python values: arrays and tensors become numbers and strings."""
         values = labels.tolist() if hasattr(labels, "tolist") else labels
-        if isinstance(values, str) or not isinstance(values, Iterable):
+        unordered = isinstance(values, str | bytes | set | frozenset | dict)
+        if unordered or not isinstance(values, Iterable):
             raise UserError("labels must be a sequence with one label an image")
         return [plain(value) for value in values]
 
@@ -69,6 +70,8 @@ def plain(value: Any) -> Hashable:
         raise UserError(
             f"a label of type {kind} is not one hashable value: use a string, number or tuple"
         ) from error
+    if value != value:
+        raise UserError("a label is NaN, which equals no other: leave that image out")
     label: Hashable = value
     return label
 

@@ -54,6 +54,7 @@ class Learner:
         **settings: Any,
     ) -> None:
         check_arguments(memory=memory, seed=seed, classes=classes, task_gap=task_gap)
+        check_device(device)
         self._name, self._memory, self._seed = method, memory, seed
         self._classes, self._module, self._device = classes, backbone, device
         self.method = configured(method, None, settings)
@@ -97,7 +98,7 @@ class Learner:
             self._summary = None
 
     def _learn(self, size: int) -> None:
-        batch, self._waiting = self._waiting[:size], self._waiting[size:]
+        batch = self._waiting[:size]
         fresh = self._labels.add(label for _, label in batch)
         me = self._grown(len(self._labels))
         if fresh and self._task_gap is not None and self._steps_without_news >= self._task_gap:
@@ -106,12 +107,12 @@ class Learner:
         ids = torch.tensor([self._labels.number(label) for _, label in batch])
         new = Batch(torch.stack([image for image, _ in batch]), ids)
         self._state, _ = self._engine.step(me, tree.map_leaves(lambda t: t.to(self._device), new))
-        self._summary = None
+        self._waiting, self._summary = self._waiting[size:], None
 
     # --- predicting ---
 
     def predict(self, images: Any) -> list[Hashable]:
-        """The most likely label of each image."""
+        """The most likely label of each image; images that wait are learned first."""
         return [self._labels.all[i] for i in self._scores(images).argmax(1).tolist()]
 
     def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
@@ -252,3 +253,15 @@ def check_arguments(**numbers: int | None) -> None:
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not missing and not (whole and LEAST[name] <= value < 2**62):  # type: ignore[operator]
             raise UserError(f"{name}={value!r}: give a whole number of at least {LEAST[name]}")
+
+
+def check_device(name: str) -> None:
+    """A device that torch knows and finds here."""
+    try:
+        known = torch.device(name).type in ("cpu", "cuda", "meta")
+    except (RuntimeError, TypeError):
+        known = False
+    if not known:
+        raise UserError(f"device={name!r}: give cpu or cuda")
+    if str(name).startswith("cuda") and not torch.cuda.is_available():
+        raise UserError(f"device={name!r}: torch finds no GPU here; use cpu")

@@ -26,9 +26,12 @@ def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> N
     call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
     assert "ends with line 1" in call("rerun", f"{path}:2").err
     other = {**json.loads(path.read_text()), "accuracy": [[0.0]], "commit": "other"}
-    path.write_text(json.dumps(other) + "\n")
-    said = call("rerun", path, "--out", tmp_path / "again")
+    other["data_sha256"] = "0"
+    path.write_text("\n" + json.dumps(other) + "\n")
+    refused(call("rerun", f"{path}:1"), "line 1 is not a result")
+    said = call("rerun", f"{path}:2", "--out", tmp_path / "again")
     assert "commit other is now" in said.out
+    assert "the images are others" in said.out
     assert "AA was" in said.out
 
 

@@ -21,6 +21,7 @@ from bison_ocl import Learner, checkpoint
 from bison_ocl.data import load
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments import bar
+from bison_ocl.lock import only_one
 from tests.cli.calling import Call, Said, refused
 from tests.digits import shrunk, use
 from tests.experiments.disk import room_for
@@ -119,7 +120,7 @@ def test_runs_of_other_precisions_are_other_runs(call: Call, tmp_path: Path) -> 
     said = call(*words, "--precision", "fp32")
     assert said.status == 0
     assert "is finished" not in said.err
-    assert said.err.splitlines()[-1].endswith(" --precision fp32")
+    assert " --precision fp32 --set filters=1 --set stream_batch=70" in said.err.splitlines()[-1]
     first, second = records(tmp_path)
     assert [record["precision"] for record in (first, second)] == ["tf32", "fp32"]
     assert first["accuracy"] == second["accuracy"]  # a CPU has no TF32
@@ -237,7 +238,7 @@ RUN = ["run", "bison", "--data", "split-digits"]
         ([*RUN, "--set", "beta"], ["key=value"]),
         ([*RUN, "--set", "beta=nan"], ["beta=nan: give a finite number"]),
         ([*RUN, "--set", "lambda=inf"], ["lambda=inf: give a finite number"]),
-        ([*RUN, "--set", "stream_batch=0"], ["at least 1"]),
+        ([*RUN, "--set", "stream_batch=0"], ["from 1 to 2,147,483,647"]),
         ([*RUN, "--set", "pal=up"], ["choose from bs, sb, off"]),
         ([*RUN, "--set", "dc=false"], ["add paf=off"]),
         ([*RUN, "--memory", "9"], ["memory 9 is smaller than the replay batch 10"]),
@@ -287,7 +288,7 @@ def test_unwritable_output(place: str, call: Call, tmp_path: Path) -> None:
 
 def test_a_folder_where_the_results_should_be(call: Call, tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").mkdir()
-    refused(call("run", "er", *SMALL, "--out", tmp_path), "cannot read", "move it away")
+    refused(call("run", "er", *SMALL, "--out", tmp_path), "Is a directory", "another --out")
 
 
 def test_a_disk_too_full_for_a_checkpoint(call: Call, tmp_path: Path) -> None:
@@ -350,22 +351,32 @@ def test_resume_on_an_empty_folder_starts_and_on_a_finished_run_does_nothing(
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.parametrize("damage", ["cut", "foreign", "tampered", "other run", "learner"])
-def test_a_broken_checkpoint_is_refused(damage: str, call: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["cut", "foreign", "tampered"])
+def test_a_damaged_checkpoint_is_set_aside(damage: str, call: Call, tmp_path: Path) -> None:
     path = interrupt(call, tmp_path, "finetune")
     data = path.read_bytes()
-    if damage == "cut":
-        path.write_bytes(data[:-100])
-    elif damage == "foreign":
-        path.write_bytes(b"something else")
-    elif damage == "tampered":
-        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    else:
-        tensors, header = checkpoint.read(path)
-        header["spec"]["seed"] = 8
-        checkpoint.write(
-            path, tensors, header | ({"kind": "learner"} if damage == "learner" else {})
-        )
+    broken = {
+        "cut": data[:-100],
+        "foreign": b"something else",
+        "tampered": data[:-1] + bytes([data[-1] ^ 1]),
+    }[damage]
+    path.write_bytes(broken)
+    said = call("run", "finetune", *SMALL, "--out", tmp_path, "--resume")
+    assert said.status == 0
+    assert f"set aside {path}.damaged, which cannot be read; seed 0 begins anew" in said.err
+    assert Path(f"{path}.damaged").read_bytes() == broken
+    assert len(records(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"kind": "learner"}, {"spec": {}}, {"data_sha256": "0"}, {"steps": 1}]
+)
+def test_a_checkpoint_of_something_else_is_refused(
+    other: dict[str, Any], call: Call, tmp_path: Path
+) -> None:
+    path = interrupt(call, tmp_path, "finetune")
+    tensors, header = checkpoint.read(path)
+    checkpoint.write(path, tensors, header | other)
     before = path.read_bytes()
     refused(call("run", "finetune", *SMALL, "--out", tmp_path, "--resume"), str(path))
     assert path.read_bytes() == before
@@ -392,3 +403,29 @@ def test_foreign_lines_among_the_results(line: bytes, call: Call, tmp_path: Path
     (tmp_path / "results.jsonl").write_bytes(line)
     refused(call("run", "er", *SMALL, "--out", tmp_path), "results.jsonl line 1")
     assert (tmp_path / "results.jsonl").read_bytes() == line
+
+
+def test_a_run_that_another_process_trains_is_left_to_it(call: Call, tmp_path: Path) -> None:
+    path = interrupt(call, tmp_path, "finetune")
+    path.unlink()
+    lock = path.with_name(f".{path.stem}.lock")
+    with only_one(lock, "it"):
+        said = call("run", "finetune", *SMALL, "--seeds", "0,1", "--out", tmp_path)
+        refused(said, f"another process works on seed 0 in {tmp_path}: wait for it or stop it")
+        assert call("run", "finetune", *SMALL, "--seeds", "1", "--out", tmp_path).status == 0
+    assert list(lock.parent.iterdir()) == [lock]
+
+
+def test_results_of_other_images_are_not_taken_for_these(call: Call, tmp_path: Path) -> None:
+    words = ("run", "finetune", *SMALL, "--out", tmp_path)
+    call(*words)
+    (record,) = records(tmp_path)
+    line = json.dumps(record | {"data_sha256": "0"})
+    (tmp_path / "results.jsonl").write_text(f"{line}\n")
+    refused(call(*words), "is of other images than split-digits holds now: choose another --out")
+
+
+def test_a_loss_beyond_all_bounds_is_pointed_out(call: Call, tmp_path: Path) -> None:
+    said = call("run", "er", *SMALL, "--set", "lr=1e38", "--out", tmp_path)
+    assert said.status == 0
+    assert "er: the loss of 1 run was not finite" in said.err

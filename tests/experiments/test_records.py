@@ -13,7 +13,22 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments import records
 from tests.experiments.disk import room_for
 
-ONE, TWO = {"schema": 1, "seed": 0, "text": "é"}, {"schema": 1, "seed": 1, "none": None}
+ONE: dict[str, Any] = {
+    "schema": 1,
+    "method": "er",
+    "data": "split-digits",
+    "memory": 20,
+    "seed": 0,
+    "settings": {},
+    "stream": "class-incremental",
+    "data_options": {},
+    "also": {},
+    "class_order": [1, 0],
+    "accuracy": [[1.0, 0.0], [0.5, 1.0]],
+    "metrics": {"AA": 0.75, "AF": 0.5, "AF_table": 0.25},
+    "text": "é",
+}
+TWO = ONE | {"seed": 1, "none": None}
 
 
 @pytest.fixture
@@ -112,6 +127,9 @@ def test_the_torn_line_is_on_disk_before_it_is_cut(
         (b"null", "line 3 is not a result"),
         (b'{"schema": 2}', "line 3 has schema 2, this version reads 1"),
         (b'{"schema": null}', "line 3 has schema None"),
+        (b'{"schema": 1}', "line 3 lacks accuracy, also, .*: repair or remove it"),
+        (json.dumps(ONE | {"memory": "20"}).encode(), "line 3 is not a result: memory"),
+        (json.dumps(ONE | {"accuracy": [[1.0], 2]}).encode(), "line 3 is not a result"),
     ],
 )
 def test_foreign_lines_are_refused(path: Path, line: bytes, message: str) -> None:

@@ -12,9 +12,9 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import work
 from bison_ocl.experiments.plan import Plan, Wanted, plan
-from bison_ocl.experiments.reproduce import only_one
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Started, attempt
+from bison_ocl.lock import only_one
 from tests.digits import few, use
 from tests.experiments.inline import SETTINGS, Carried, one_by_one
 
@@ -246,7 +246,7 @@ def test_another_item_of_another_schema_gives_nothing_and_says_so(carried: Carri
 def test_two_at_a_time_in_one_folder_are_refused(carried: Carried) -> None:
     (carried.out / "confusion").mkdir(parents=True)
     with (
-        only_one(carried.out / "confusion"),
+        only_one(carried.out / "confusion" / ".lock", "it"),
         pytest.raises(UserError, match="another process works on"),
     ):
         carried(small("confusion", "bison"))

@@ -88,3 +88,11 @@ def test_stacked_runs_under_vmap_equal_a_loop(mode: Mode) -> None:
         torch.testing.assert_close(out[i], alone)
         for name, value in alone_moved.items():
             torch.testing.assert_close(moved[name][i], value)
+
+
+@pytest.mark.parametrize("mode", ["train", "batch"])
+def test_one_number_a_channel_is_normalised_by_the_running_statistics(mode: Mode) -> None:
+    x = numbers(1, WIDTH, 1, 1)
+    norm = Norm(params(), stats(), mode)
+    torch.testing.assert_close(norm("n", x), plain().eval()(x))
+    assert all(torch.equal(value, stats()[name]) for name, value in norm.moved.items())

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import torch
 
-from bison_ocl.nets.runs import first, in_line, takes_kernels, total_type
+from bison_ocl.nets.runs import in_line, runs_first, takes_kernels, total_type
 from tests.nets.plain import numbers
 
 THREE = SimpleNamespace(batch_size=3)
@@ -14,22 +14,22 @@ THREE = SimpleNamespace(batch_size=3)
 
 def test_the_axis_of_runs_comes_first() -> None:
     x = numbers(2, 3, 4)
-    found = first(THREE, x, 1)
+    found = runs_first(THREE, x, 1)
     assert torch.equal(found, x.movedim(1, 0))
     assert found.is_contiguous()
 
 
 def test_what_runs_share_is_repeated() -> None:
     x = numbers(2, 4)
-    found = first(THREE, x, None)
+    found = runs_first(THREE, x, None)
     assert found.shape == (3, 2, 4)
     assert found.is_contiguous()
     assert all(torch.equal(run, x) for run in found)
 
 
 def test_what_is_no_tensor_stays() -> None:
-    assert first(THREE, "ieee", None) == "ieee"
-    assert first(THREE, None, None) is None
+    assert runs_first(THREE, "ieee", None) == "ieee"
+    assert runs_first(THREE, None, None) is None
 
 
 def test_runs_in_line() -> None:

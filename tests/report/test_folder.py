@@ -137,10 +137,25 @@ def test_a_reference_in_another_precision_is_taken_if_need_be_and_flagged(tmp_pa
     tune, _, bison = records("generic", 1)
     put(tmp_path / "table1", tune, changed(bison, precision="bf16"))
     study = load(tmp_path)
-    assert "table1: AI of 1 run is against FINE-TUNE in another precision" in study.warnings
+    assert "table1: AI of 1 run is against FINE-TUNE with another precision" in study.warnings
     put(tmp_path / "table1", changed(tune, precision="bf16"))
     study = load(tmp_path)
     assert not [warning for warning in study.warnings if "another precision" in warning]
+
+
+def test_a_reference_without_what_was_set_is_flagged(tmp_path: Path) -> None:
+    tune, er, _ = records("generic", 1)
+    wide = changed(er, settings=er["settings"] | {"filters": 64})
+    put(tmp_path / "x", tune, wide)
+    assert "x: AI of 1 run is against FINE-TUNE with another filters" in load(tmp_path).warnings
+    put(tmp_path / "x", changed(tune, settings=tune["settings"] | {"filters": 64}))
+    assert not [warning for warning in load(tmp_path).warnings if "another" in warning]
+
+
+def test_a_reference_on_other_images_is_none(tmp_path: Path) -> None:
+    tune, er, _ = records("generic", 1)
+    put(tmp_path / "x", tune, changed(er, data_sha256="0"))
+    assert any("1 run without AI" in warning for warning in load(tmp_path).warnings)
 
 
 def test_items_that_do_not_report_ai_need_no_reference(tmp_path: Path) -> None:

@@ -70,11 +70,11 @@ def reproduce(
 ) -> None:
     """Run tables and figures of the paper, or what is left of them, beside the paper's numbers."""
     check_positive(processes=processes, checkpoint_every=checkpoint_every)
-    if listed:
+    if listed and not items:
         list_items(chosen_device(device), precision, processes)
         return
-    if not items:
-        raise UserError("say which item: `bison-ocl reproduce --list` shows them")
+    if listed or not items:
+        raise UserError("say which item, or --list alone, which shows them")
     from bison_ocl.experiments.plan import Wanted, named, plan
     from bison_ocl.experiments.spec import parse_seeds
 
@@ -89,6 +89,8 @@ def reproduce(
     if planned:
         for found in plans:
             show_plan(found, out, precision)
+        if len(plans) > 1:
+            print("What items share is run once, for the first of them, and copied to the others.")
         return
     elsewhere = engine == "ray" and device == "cuda"  # the GPU is that of another node
     where = device if elsewhere else chosen_device(device)

@@ -76,6 +76,7 @@ def run(
     from bison_ocl.experiments.runner import Job, run
     from bison_ocl.experiments.tracking import track_all, tracker
     from bison_ocl.methods.settings import parse
+    from bison_ocl.report.folder import doubts, prepared
     from bison_ocl.report.tables import rows, show
 
     job = Job(
@@ -99,8 +100,11 @@ def run(
     )
     tracking = tracker(track, out) if track else None
     found = run(job, watching, say)
-    lines = rows(found, beside=read(job.results))
+    everything = read(job.results)
+    lines = rows(found, beside=everything)
     show(lines)
+    for doubt in doubts(method, prepared(found, beside=everything)):
+        say(doubt)
     if tracking:
         track_all(found, tracking)
     if any(line.AI is None for line in lines):
@@ -110,6 +114,7 @@ def run(
 def reference(job: Job, seeds: str) -> list[str]:
     """The command that trains what the AI of a job is measured against."""
     from bison_ocl.experiments.intransigence import REFERENCE
+    from bison_ocl.experiments.plan import settings_of
     from bison_ocl.experiments.spec import PLAIN
     from bison_ocl.stream.streams import DEFAULT
 
@@ -118,6 +123,9 @@ def reference(job: Job, seeds: str) -> list[str]:
     words += ["--stream", job.stream] if job.stream != DEFAULT else []
     words += ["--data-dir", str(job.data_dir)] if job.data_dir else []
     words += ["--precision", job.precision] if job.precision != PLAIN else []
+    shared = settings_of(REFERENCE)
+    for name, value in job.settings.items():
+        words += ["--set", f"{name}={value}"] if name in shared else []
     for name, value in job.data_options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     return words

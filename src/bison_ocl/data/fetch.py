@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bison_ocl.data.lock import locked
 from bison_ocl.data.official import Archive
 from bison_ocl.errors import UserError, reason
+from bison_ocl.lock import locked
 
 if TYPE_CHECKING:
     from requests import Response

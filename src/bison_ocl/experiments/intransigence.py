@@ -20,7 +20,7 @@ def with_intransigence(records: Sequence[Record], beside: Sequence[Record] = ())
     """Records with AI and the reference a* filled in; None where FINE-TUNE did not run.
 
     The FINE-TUNE runs are looked for among the records and among those `beside` them.
-    `reference_precision` is that of the run that was found.
+    `reference_run` tells the precision and the settings of the run that was found.
     """
     references: dict[tuple[Any, ...], list[Record]] = {}
     for one in (*beside, *records):
@@ -46,19 +46,20 @@ def agreement(one: Record, other: Record) -> tuple[int, bool]:
 def filled(record: Record, closest: Record | None) -> Record:
     """A record with its AI against a FINE-TUNE run."""
     if closest is None:
-        found, reference, precision = None, None, None
+        found, reference, told = None, None, None
     else:
         reference = np.diag(closest["accuracy"]).tolist()  # a*_j
-        found, precision = intransigence(record["accuracy"], reference), precision_of(closest)
+        found = intransigence(record["accuracy"], reference)
+        told = {"precision": precision_of(closest), **closest["settings"]}
     return {
         **record,
         "metrics": {**record["metrics"], "AI": found},
         "reference": reference,
-        "reference_precision": precision,
+        "reference_run": told,
     }
 
 
 def same_stream(record: Record) -> tuple[Any, ...]:
     """What two runs must share for their accuracies to be compared task by task."""
-    options = json.dumps(record["data_options"], sort_keys=True)
-    return record["data"], options, record["stream"], tuple(record["class_order"]), record["seed"]
+    images = json.dumps([record["data"], record["data_options"], record.get("data_sha256")])
+    return images, record["stream"], tuple(record["class_order"]), record["seed"]

@@ -46,6 +46,7 @@ class Plan:
 
 def named(names: Sequence[str]) -> list[str]:
     """The items asked for, each once; `all` is all of them."""
+    check("item", names, [*ITEMS, ALL])
     return list(ITEMS) if ALL in names else list(dict.fromkeys(names))
 
 

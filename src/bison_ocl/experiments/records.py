@@ -16,6 +16,23 @@ Record = dict[str, Any]
 
 RESULTS = "results.jsonl"
 
+NEEDED: dict[str, type] = {
+    "method": str,
+    "data": str,
+    "memory": int,
+    "seed": int,
+    "settings": dict,
+    "stream": str,
+    "data_options": dict,
+    "also": dict,
+    "class_order": list,
+    "accuracy": list,
+    "metrics": dict,
+}
+"""What a record must hold to count as one."""
+MEASURED = ("AA", "AF", "AF_table")
+"""metrics that every record has"""
+
 
 def append(path: Path, record: Record) -> None:
     """Add a line durably; a write that fails half-way (a full disk) is taken back."""
@@ -36,6 +53,15 @@ def append(path: Path, record: Record) -> None:
         raise UserError(f"cannot write {path}: {why}; earlier results are kept") from error
 
 
+def check_appendable(path: Path) -> None:
+    """Fail before an hour of training if its record could not be written."""
+    try:
+        if path.exists():
+            open(path, "ab").close()
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {reason(error)}; choose another --out") from error
+
+
 def read(path: Path) -> list[Record]:
     """All records of a file; none if it does not exist."""
     lines = contents(path).split(b"\n")
@@ -50,6 +76,7 @@ def whole(path: Path) -> list[Record]:
 
 
 def parsed(lines: Iterable[bytes], path: Path) -> list[Record]:
+    """Lines of a file as records; empty ones are none."""
     return [parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
 
 
@@ -73,7 +100,28 @@ def parse(line: bytes, path: Path, number: int) -> Record:
             f"{path} line {number} has schema {schema}, this version reads {SCHEMA}: "
             "move the file away, or choose another folder"
         )
+    return checked(record, f"{path} line {number}")
+
+
+def checked(record: Record, where: str) -> Record:
+    """A record that holds what its readers need."""
+    if missing := sorted(NEEDED.keys() - record.keys()):
+        raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove it")
+    wrong = [name for name, kind in NEEDED.items() if not isinstance(record[name], kind)]
+    wrong += [name for name in MEASURED if not is_number(record["metrics"].get(name))]
+    if wrong:
+        raise UserError(f"{where} is not a result: {', '.join(wrong)}: repair or remove it")
+    from bison_ocl.evaluate.metrics import average_accuracy  # it needs numpy
+
+    try:
+        average_accuracy(record["accuracy"])
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{where} is not a result: {error}: repair or remove it") from error
     return record
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
 
 
 def set_aside_torn_line(path: Path) -> bool:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, Unpack
 
 from bison_ocl.durable import check_writable
-from bison_ocl.errors import UserError
 from bison_ocl.experiments import ledger, records
 from bison_ocl.experiments.environment import environment
 from bison_ocl.experiments.ledger import Ledger, looked_up
@@ -23,6 +21,7 @@ from bison_ocl.experiments.runner import Job, Say
 from bison_ocl.experiments.spec import Spec, identity
 from bison_ocl.experiments.units import Options, jobs, shared_name, specs, units
 from bison_ocl.experiments.work import Carry, Outcome
+from bison_ocl.lock import only_one
 
 ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
 """Items whose runs were measured with nothing beside them; theirs are not copied either."""
@@ -66,7 +65,7 @@ def reproduce(
     """
     folder = out / plan.name
     check_writable(folder)
-    with only_one(folder):
+    with only_one(folder / ".lock", str(folder)):
         if records.set_aside_torn_line(folder / RESULTS):
             say(f"set aside a cut-off line in {folder / RESULTS}.torn; that run counts as not done")
         now = standing(plan, out, say, **options)
@@ -159,14 +158,3 @@ def clear(asked: Sequence[Job], book: Ledger) -> None:
     for work in {job.out for job in asked}:
         with suppress(OSError):  # something is left in it, or it was never made
             work.rmdir()
-
-
-@contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Refuse to work on a folder that another process works on."""
-    with open(folder / ".lock", "ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(f"another process works on {folder}: wait for it or stop it") from error
-        yield

@@ -20,12 +20,13 @@ def chosen(place: str) -> Record:
     path, number = (Path(file), int(line)) if file and line.isdecimal() else (Path(place), 0)
     if not path.is_file():
         raise UserError(f"there is no file {path}: give FILE:LINE, such as runs/results.jsonl:3")
-    found = records.read(path)
-    if not number and len(found) != 1:
-        raise UserError(f"{path} holds {len(found)} records: say which, {path}:1 to :{len(found)}")
-    if number > len(found):
-        raise UserError(f"{path} ends with line {len(found)}")
-    return found[max(0, number - 1)]
+    lines = records.contents(path).splitlines()
+    if not number and len(lines) != 1:
+        raise UserError(f"{path} holds {len(lines)} records: say which, {path}:1 to :{len(lines)}")
+    if number > len(lines):
+        raise UserError(f"{path} ends with line {len(lines)}")
+    number = max(1, number)
+    return records.parse(lines[number - 1], path, number)
 
 
 def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job:
@@ -74,6 +75,8 @@ def compared(before: Record, after: Record) -> str:
         if told[0].get(name) != told[1].get(name)
     ]
     together = before["timing"].get("seeds_at_once", 1)
+    images = [record.get("data_sha256") for record in (before, after)]
+    reasons += ["the images are others"] * (images[0] != images[1])
     reasons += [f"it was trained among {together} seeds and is now alone"] * (together != 1)
     AA = [100 * record["metrics"]["AA"] for record in (before, after)]
     why = "; ".join(reasons) or "no reason is known"

@@ -93,6 +93,9 @@ class Run:
         tensors, header = checkpoint.read(path)
         if header.get("kind") != "run" or not self.spec.is_of(header["spec"]):
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
+        begun_on = (header.get("data_sha256"), header.get("steps"))
+        if begun_on not in ((None, None), (self.stream.dataset.test_sha256, self.steps)):
+            raise UserError(f"{path} was begun on other images: put them back, or remove it")
         if header["memory_format"] != MEMORY_FORMAT:
             raise UserError(f"{path} is in memory format {header['memory_format']}: begin anew")
         if header["threads"] != torch.get_num_threads():
@@ -115,6 +118,8 @@ class Run:
             "threads": torch.get_num_threads(),
             "memory_format": MEMORY_FORMAT,
             "seeds_at_once": self.together,
+            "data_sha256": self.stream.dataset.test_sha256,
+            "steps": self.steps,
         }
         checkpoint.write(path, tensors, header)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bison_ocl.checkpoint import DamagedFile
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.places import cache_folder
@@ -20,6 +21,7 @@ from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.run import Run, Saving, Watcher
 from bison_ocl.experiments.spec import PLAIN, Spec
 from bison_ocl.experiments.testing import RULES
+from bison_ocl.lock import only_one
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.streams import DEFAULT, parse, stream_of
@@ -80,21 +82,59 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     specs = specs_of(job, method, stream)
     method.check_memory(specs[0].memory)
     check_writable(job.out)
+    records.check_appendable(job.results)
     if job.resume and records.set_aside_torn_line(job.results):
         say(f"set aside a cut-off line in {job.results}.torn; that seed runs again")
+    with claimed(job, specs):
+        finished = finished_of(job, specs, dataset)
+        left = [spec for spec in specs if spec.seed not in finished]
+        check_interrupted(job, left)
+        skip(job, [spec for spec in specs if spec.seed in finished], say)
+        for record in trained(job, left, method, dataset, watch, say):
+            finished[record["seed"]] = record
+    return [finished[spec.seed] for spec in specs]
+
+
+@contextmanager
+def claimed(job: Job, specs: Sequence[Spec]) -> Iterator[None]:
+    """Keep other processes from training these runs in this folder at the same time."""
+    folder = job.out / "checkpoints"
+    folder.mkdir(exist_ok=True)
+    files = [folder / f".{spec.name}.lock" for spec in specs]
+    with ExitStack() as locks:
+        for spec, file in zip(specs, files, strict=True):
+            locks.enter_context(only_one(file, f"seed {spec.seed} in {job.out}"))
+        try:
+            yield
+        finally:
+            for file in files:
+                file.unlink(missing_ok=True)
+
+
+def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, Record]:
+    """The runs that are done, by seed; refused where they saw other images than these."""
     found = records.read(job.results)
-    finished = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
-    left = [spec for spec in specs if spec.seed not in finished]
-    check_interrupted(job, left)
-    skip(job, [spec for spec in specs if spec.seed in finished], say)
+    done = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
+    for seed, record in done.items():
+        if record.get("data_sha256") not in (None, dataset.test_sha256 or None):
+            raise UserError(
+                f"seed {seed} in {job.results} is of other images than {job.data} holds now: "
+                "choose another --out"
+            )
+    return done
+
+
+def trained(
+    job: Job, left: Sequence[Spec], method: Method, dataset: Dataset, watch: Watch, say: Say
+) -> Iterator[Record]:
+    """The records of runs that are not done yet, as many of them together as fit."""
     dataset = devices.resident(dataset, job.device) if left else dataset
     most = seeds_at_once(job, left, method, dataset)
     for start in range(0, len(left), most):
         runs = [begun(job, spec, method, dataset, say) for spec in left[start : start + most]]
         for group in in_step(runs, most):
             tell_regrouped(group, say)
-            finished |= {record["seed"]: record for record in run_group(job, group, watch)}
-    return [finished[spec.seed] for spec in specs]
+            yield from run_group(job, group, watch)
 
 
 def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
@@ -130,9 +170,14 @@ def new_run(job: Job, spec: Spec, method: Method, dataset: Dataset) -> Run:
 
 def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> Run:
     """A run at its start, or where its checkpoint left it."""
-    current = new_run(job, spec, method, dataset)
-    if job.checkpoint(spec).exists():
-        current.resume(job.checkpoint(spec))
+    current, path = new_run(job, spec, method, dataset), job.checkpoint(spec)
+    try:
+        if path.exists():
+            current.resume(path)
+    except DamagedFile:
+        path.replace(f"{path}.damaged")
+        say(f"set aside {path}.damaged, which cannot be read; seed {spec.seed} begins anew")
+    if current.progress.step:
         say(f"seed {spec.seed} goes on from step {current.progress.step} of {current.steps}")
     return current
 

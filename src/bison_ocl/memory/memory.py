@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
+from bison_ocl.errors import UserError
 from bison_ocl.rng import Key, uniform
 
 
@@ -94,8 +95,13 @@ def empty(
 ) -> Memory:
     """A memory with nothing in it. `fields` gives one example row of each extra."""
     rows = capacity + 1
+    try:
+        x = torch.zeros((rows, *shape), dtype=torch.uint8, device=device)
+    except (RuntimeError, TypeError) as error:  # no room, or a number beyond 64 bits
+        message = f"no room for a memory of {capacity} images: choose a smaller one"
+        raise UserError(message) from error
     return Memory(
-        x=torch.zeros((rows, *shape), dtype=torch.uint8, device=device),
+        x=x,
         y=torch.zeros(rows, dtype=torch.int64, device=device),
         seen=torch.zeros((), dtype=torch.int64, device=device),
         fields={name: row.expand(rows, *row.shape).clone() for name, row in fields.items()},

@@ -60,7 +60,7 @@ def typed(name: str, value: Any, hint: Any) -> Any:
     except (ValueError, TypeError) as error:
         kind = {
             bool: "true or false",
-            int: "a whole number of at least 1",
+            int: "a whole number from 1 to 2,147,483,647",
             float: "a finite number",
         }
         raise UserError(f"{name}={value}: give {kind[hint]}") from error
@@ -87,7 +87,7 @@ def to_bool(value: Any) -> bool:
 
 
 def to_count(value: Any) -> int:
-    if isinstance(value, float) or int(value) < 1:
+    if isinstance(value, float) or not 1 <= int(value) < 2**31:
         raise ValueError(value)
     return int(value)
 

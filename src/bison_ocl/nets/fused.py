@@ -37,9 +37,9 @@ class Fused:
         """A convolution, its batch normalisation, what stands beside it added, a ReLU."""
         scale, shift = self.params[f"{name}.scale"], self.params[f"{name}.shift"]
         y = convolution(x, self.params[f"{name}.weight"], stride, self.precision)
-        if self.mode == "eval":
-            return self._by_running_statistics(name, y, scale, shift, beside, relu)
         pixels = y[..., 0].numel() // self.parts
+        if self.mode == "eval" or pixels == 1:  # one number has no variance
+            return self._by_running_statistics(name, y, scale, shift, beside, relu)
         y, mean, variance = normalisation(y, scale, shift, beside, relu, self.parts)
         self.found[f"{name}.mean"] = mean.detach()
         self.found[f"{name}.variance"] = variance.detach() * (pixels / (pixels - 1))
@@ -71,4 +71,4 @@ class Fused:
         for values in torch.cat([self.found[name] for name in names], dim=1).unbind():
             now = torch.lerp(now, values.to(now.dtype), MOMENTUM)
         sizes = [len(self.stats[name]) for name in names]
-        return dict(zip(names, torch.split(now, sizes), strict=True))
+        return self.stats | dict(zip(names, torch.split(now, sizes), strict=True))

@@ -26,11 +26,16 @@ class Norm:
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
         scale, shift = self.params[f"{name}.scale"], self.params[f"{name}.shift"]
-        if self.mode == "batch":
+        by_batch = self.mode != "eval" and has_variance(x[:, 0])
+        if self.mode == "batch" and by_batch:
             return F.batch_norm(x, None, None, scale, shift, training=True, eps=EPSILON)
         mean, variance = self.stats[f"{name}.mean"], self.stats[f"{name}.variance"]
-        train = self.mode == "train"
-        if train:  # batch_norm moves them in place: let it move copies
+        if self.mode == "train":  # batch_norm moves them in place: let it move copies
             mean, variance = mean.clone(), variance.clone()
             self.moved |= {f"{name}.mean": mean, f"{name}.variance": variance}
-        return F.batch_norm(x, mean, variance, scale, shift, train, MOMENTUM, EPSILON)
+        return F.batch_norm(x, mean, variance, scale, shift, by_batch, MOMENTUM, EPSILON)
+
+
+def has_variance(values: Tensor) -> bool:
+    """Whether there are two numbers; of one alone, the running statistics must serve."""
+    return values.numel() > 1

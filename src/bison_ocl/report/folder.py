@@ -6,32 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.evaluate.metrics import average_accuracy
-from bison_ocl.experiments.intransigence import with_intransigence
+from bison_ocl.experiments.intransigence import REFERENCE, with_intransigence
 from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.records import RESULTS, Record, contents, parse
+from bison_ocl.experiments.plan import settings_of
+from bison_ocl.experiments.records import RESULTS, Record, contents, parsed
 from bison_ocl.experiments.spec import identity, precision_of
-
-NEEDED: dict[str, type] = {
-    "method": str,
-    "data": str,
-    "memory": int,
-    "seed": int,
-    "settings": dict,
-    "stream": str,
-    "data_options": dict,
-    "also": dict,
-    "class_order": list,
-    "accuracy": list,
-    "metrics": dict,
-}
-"""What a record must hold to be reported."""
-MEASURED = ("AA", "AF", "AF_table")
-"""metrics that every record has"""
+from bison_ocl.report.names import preset
 
 
 @dataclass(frozen=True)
@@ -59,8 +42,9 @@ def load(path: Path) -> Study:
     everything = [record for records in kept.values() for record in records]
     items = {item: prepared(records, beside=everything) for item, records in kept.items()}
     for item, records in items.items():
-        if item not in ITEMS or ITEMS[item].intransigence:
-            warnings += missing_references(item, records) + other_references(item, records)
+        compared = item not in ITEMS or ITEMS[item].intransigence
+        warnings += missing_references(item, records) if compared else []
+        warnings += doubts(item, records, compared)
     return Study(items, warnings + commits(everything))
 
 
@@ -99,31 +83,7 @@ def read(path: Path, warnings: list[str]) -> list[Record]:
     *lines, torn = contents(path).split(b"\n")
     if torn:
         warnings.append(f"{item_of(path)}: {path.name} ends in a cut-off line, left out here")
-    return [
-        checked(parse(line, path, number), path, number)
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    ]
-
-
-def checked(record: Record, path: Path, number: int) -> Record:
-    """A record that holds what a report needs."""
-    where = f"{path} line {number}"
-    if missing := sorted(NEEDED.keys() - record.keys()):
-        raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove it")
-    wrong = [name for name, kind in NEEDED.items() if not isinstance(record[name], kind)]
-    wrong += [name for name in MEASURED if not is_number(record["metrics"].get(name))]
-    if wrong:
-        raise UserError(f"{where} is not a result: {', '.join(wrong)}: repair or remove it")
-    try:
-        average_accuracy(record["accuracy"])
-    except (ValueError, TypeError) as error:
-        raise UserError(f"{where} is not a result: {error}: repair or remove it") from error
-    return record
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
+    return parsed(lines, path)
 
 
 # --- records ---
@@ -171,7 +131,7 @@ def experiment(record: Record) -> str:
 
 def missing_references(item: str, records: Sequence[Record]) -> list[str]:
     """Which runs have no FINE-TUNE run on their stream, in one line."""
-    alone = [record for record in records if record["reference"] is None]
+    alone = [record for record in own(records) if record["reference"] is None]
     if not alone:
         return []
     first = alone[0]
@@ -181,15 +141,40 @@ def missing_references(item: str, records: Sequence[Record]) -> list[str]:
     ]
 
 
+def doubts(item: str, records: Sequence[Record], compared: bool = True) -> list[str]:
+    """What may be wrong with the numbers themselves. compared: whether AI is looked at."""
+    return (other_references(item, records) if compared else []) + diverged(item, records)
+
+
 def other_references(item: str, records: Sequence[Record]) -> list[str]:
-    """How many runs have their AI from FINE-TUNE in another precision, in one line."""
-    mixed = [
-        record
-        for record in records
-        if record["reference"] is not None and record["reference_precision"] != precision_of(record)
+    """How many runs have their AI from FINE-TUNE that was run otherwise, in one line."""
+    found = [other for record in own(records) if (other := differing(record))]
+    names = ", ".join(sorted({name for other in found for name in other}))
+    told = f"{item}: AI of {plural(len(found), 'run')} is against FINE-TUNE with another {names}"
+    return [told] if found else []
+
+
+def differing(record: Record) -> list[str]:
+    """What was set for a run, but not for the FINE-TUNE run that its AI is measured against."""
+    reference, usual = record["reference_run"], preset(record["method"], record["data"])
+    if reference is None or not usual:
+        return []
+    asked = {name: value for name, value in record["settings"].items() if value != usual.get(name)}
+    shared = {name: asked[name] for name in settings_of(REFERENCE) if name in asked}
+    shared["precision"] = precision_of(record)
+    return [name for name, value in shared.items() if reference.get(name) != value]
+
+
+def diverged(item: str, records: Sequence[Record]) -> list[str]:
+    """Which runs were lost to numbers beyond all bounds, in one line."""
+    lost = [r for r in own(records) if None in r.get("losses", {}).get("loss", ())]
+    if not lost:
+        return []
+    first = lost[0]
+    return [
+        f"{item}: the loss of {plural(len(lost), 'run')} was not finite "
+        f"(first: {first['method']}, {first['data']}, seed {first['seed']}): lower lr"
     ]
-    told = f"{item}: AI of {plural(len(mixed), 'run')} is against FINE-TUNE in another precision"
-    return [told] if mixed else []
 
 
 def commits(records: Sequence[Record]) -> list[str]:

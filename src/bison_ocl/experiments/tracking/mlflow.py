@@ -53,7 +53,7 @@ def check(uri: str) -> None:
         except requests.RequestException as error:
             raise UserError(f"no MLflow server answers at {uri}: is it up?") from error
     if uri.startswith(SQLITE):
-        check_writable(Path(uri.removeprefix(SQLITE)).parent)
+        check_writable(Path(uri.removeprefix(SQLITE)).parent, "--track")
     with opened(uri):
         pass
 

@@ -18,7 +18,7 @@ def check(folder: str) -> None:
     """Find out now whether it will work."""
     import torch.utils.tensorboard  # noqa: F401
 
-    check_writable(Path(folder))
+    check_writable(Path(folder), "--track")
 
 
 def keep(story: Story, folder: str) -> None:
