@@ -31,6 +31,8 @@ class GDumb(Method):
     category: ClassVar[str] = "T"
     ignores: ClassVar[tuple[str, ...]] = ("joint", "exact_reservoir")
 
+    lr: float = 0.01
+    """learning rate of SGD; at the paper's common 0.1 its numbers are farther away"""
     epochs: int = 30
     """passes over the memory before each evaluation"""
     clip: float = 10.0
