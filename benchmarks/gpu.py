@@ -31,6 +31,7 @@ from bison_ocl.capture import Captured, recorded, replayed
 from bison_ocl.engine import Engine, alone
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.methods import METHODS
+from bison_ocl.methods.gdumb import GDumb
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.precision import PRECISIONS, Precision
@@ -84,8 +85,9 @@ def evaluation_seconds(engine: Engine, me: State, runs: int) -> float:
 
 def with_one_epoch(method: Method) -> tuple[Method, int]:
     """The method with short evaluations, and how many of them are one: GDumb trains when asked."""
-    epochs = getattr(method, "epochs", 1)
-    return (replace(method, epochs=1) if epochs > 1 else method), epochs
+    if not isinstance(method, GDumb):
+        return method, 1
+    return replace(method, epochs=1), method.epochs
 
 
 def loop(name: str) -> dict[str, float]:

@@ -61,7 +61,7 @@ def milliseconds(work: Callable[[], object], times: int) -> float:
     """Of one call, on the GPU's own clock."""
     for _ in range(3):
         work()
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
     start.record()
     for _ in range(times):
         work()

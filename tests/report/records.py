@@ -171,7 +171,7 @@ def class_order(cell: Cell, seed: int) -> list[int]:
     classes, _ = CLASSES[cell.data]
     if cell.stream == "natural":
         return list(range(classes))
-    return np.random.default_rng(seed).permutation(classes).tolist()
+    return [int(label) for label in np.random.default_rng(seed).permutation(classes)]
 
 
 Matrix = list[list[float]]
@@ -185,7 +185,7 @@ def draw(
     share, learned = classes // tasks, LEARNED[cell.data]
     relative, plastic, _ = LEVELS[cell.method]
     known = {memory: level for (data, memory), level in BISON.items() if data == cell.data}
-    best = known.get(cell.memory, np.mean(list(known.values()))) * factor(cell) * better
+    best = known.get(cell.memory, float(np.mean(list(known.values())))) * factor(cell) * better
     end = learned / tasks if cell.method == "finetune" else relative * best
     fresh = min(learned * plastic, 0.97)
     fresh = max(fresh, end) if cell.method != "gdumb" else fresh
@@ -211,7 +211,7 @@ def draw(
 def fade(end: float, fresh: float, task: int, tasks: int) -> float:
     """Accuracy on earlier tasks: from fresh to what gives the wanted mean at the end."""
     last = (end * tasks - fresh) / (tasks - 1)
-    return max(fresh + (last - fresh) * np.sqrt(task / (tasks - 1)), 0.01)
+    return max(fresh + (last - fresh) * float(np.sqrt(task / (tasks - 1))), 0.01)
 
 
 def confuse(
@@ -226,7 +226,7 @@ def confuse(
     classes = len(target)
     position = {label: index for index, label in enumerate(order)}
     counts = np.zeros((classes, classes), dtype=np.int64)
-    for index in np.flatnonzero(task_of <= task):
+    for index in map(int, np.flatnonzero(task_of <= task)):
         weight = np.where(task_of <= task, 1.0, 0.0) + 2.0 * (task_of == task)
         partner = position[PAIRS[order[index]]]
         weight[partner] *= 4

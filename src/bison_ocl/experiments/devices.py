@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import cast
 
 import torch
 
@@ -58,7 +57,7 @@ def checked_precision(text: str) -> Precision:
     """The precision of that name, if there is one."""
     if text not in PRECISIONS:
         raise UserError(f"--precision {text}: choose tf32, bf16 or fp32")
-    return cast(Precision, text)
+    return text
 
 
 def use_precision(precision: Precision) -> None:

@@ -10,7 +10,7 @@ Precision = Literal["tf32", "bf16", "fp32"]
 """tf32: float32, rounded to TF32 inside matrix products where the device can; bf16: images between
 layers in bfloat16 as well; fp32: nothing is rounded."""
 
-PRECISIONS: tuple[str, ...] = get_args(Precision)
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 def image_type(precision: Precision, dtype: torch.dtype) -> torch.dtype:
