@@ -29,7 +29,7 @@ data = load(name, folder)
 seconds = time.perf_counter() - start
 grown = resident() - before
 pixels = data.train.x.numel() + data.test.x.numel()
-found = {"data": name, "seconds": seconds, "MB": grown, "pixels_MB": pixels / 2**20}
+found = {"data": name, "seconds": seconds, "MiB": grown, "pixels_MiB": pixels / 2**20}
 print(json.dumps(found))
 """
 

@@ -66,7 +66,7 @@ class Memory:
         return Batch(self.x[slots], self.y[slots])
 
     def write(self, new: Batch, write: Write) -> Memory:
-        """Put rows in place, the only lines in the package that change a tensor others hold.
+        """Put rows in place: these lines, and a graph's, alone change a tensor that others hold.
 
         For stacked runs slots are [S, B]: one write serves all of them.
         """
