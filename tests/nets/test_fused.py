@@ -166,3 +166,18 @@ def test_bfloat16_leaves_gradients_in_float32_as_near_as_plain_layers_do() -> No
     plain, fused = apart
     size = float(torch.stack([value.square().sum() for value in exact.values()]).sum().sqrt())
     assert 0 < fused < 1.2 * plain < 0.5 * size
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_single_number_a_channel(parts: int, mode: Mode) -> None:
+    """The last layers of one small image; its running statistics serve and stay."""
+    plain, fused = pair((3, 8, 8))
+    params, stats = begun(plain)
+    images, features = pictures(parts, (3, 8, 8)), []
+    found = fused(params, stats, images, mode, parts)
+    for image in images.split(1):
+        z, moved = plain(params, stats, image, mode)
+        stats = moved or stats
+        features.append(z)
+    assert_close(found, (torch.cat(features), moved))
