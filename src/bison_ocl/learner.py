@@ -258,10 +258,8 @@ def check_arguments(**numbers: int | None) -> None:
 def check_device(name: str) -> None:
     """A device that torch knows and finds here."""
     try:
-        known = torch.device(name).type in ("cpu", "cuda", "meta")
-    except (RuntimeError, TypeError):
-        known = False
-    if not known:
-        raise UserError(f"device={name!r}: give cpu or cuda")
-    if str(name).startswith("cuda") and not torch.cuda.is_available():
+        kind = torch.device(name).type
+    except (RuntimeError, TypeError) as error:
+        raise UserError(f"device={name!r}: give cpu or cuda") from error
+    if kind == "cuda" and not torch.cuda.is_available():
         raise UserError(f"device={name!r}: torch finds no GPU here; use cpu")

@@ -286,6 +286,11 @@ def test_unwritable_output(place: str, call: Call, tmp_path: Path) -> None:
     assert (tmp_path / "below").read_text() == "a file"
 
 
+def test_a_file_where_the_checkpoints_should_be(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").touch()
+    refused(call("run", "er", *SMALL, "--out", tmp_path), "cannot write to", "another --out")
+
+
 def test_a_folder_where_the_results_should_be(call: Call, tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").mkdir()
     refused(call("run", "er", *SMALL, "--out", tmp_path), "Is a directory", "another --out")

@@ -58,8 +58,12 @@ class Job:
     def results(self) -> Path:
         return self.out / records.RESULTS
 
+    @property
+    def checkpoints(self) -> Path:
+        return self.out / "checkpoints"
+
     def checkpoint(self, spec: Spec) -> Path:
-        return self.out / "checkpoints" / f"{spec.name}.safetensors"
+        return self.checkpoints / f"{spec.name}.safetensors"
 
     def model(self, spec: Spec) -> Path:
         return self.out / "models" / f"{spec.name}.safetensors"
@@ -82,6 +86,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     specs = specs_of(job, method, stream)
     method.check_memory(specs[0].memory)
     check_writable(job.out)
+    check_writable(job.checkpoints)
     records.check_appendable(job.results)
     if job.resume and records.set_aside_torn_line(job.results):
         say(f"set aside a cut-off line in {job.results}.torn; that seed runs again")
@@ -98,9 +103,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
 @contextmanager
 def claimed(job: Job, specs: Sequence[Spec]) -> Iterator[None]:
     """Keep other processes from training these runs in this folder at the same time."""
-    folder = job.out / "checkpoints"
-    folder.mkdir(exist_ok=True)
-    files = [folder / f".{spec.name}.lock" for spec in specs]
+    files = [job.checkpoints / f".{spec.name}.lock" for spec in specs]
     with ExitStack() as locks:
         for spec, file in zip(specs, files, strict=True):
             locks.enter_context(only_one(file, f"seed {spec.seed} in {job.out}"))
