@@ -152,6 +152,13 @@ def test_a_reference_without_what_was_set_is_flagged(tmp_path: Path) -> None:
     assert not [warning for warning in load(tmp_path).warnings if "another" in warning]
 
 
+def test_options_of_the_data_may_be_said_in_any_order(tmp_path: Path) -> None:
+    tune, er, _ = records("generic", 1)
+    put(tmp_path / "x", changed(tune, data_options={"tasks": 5, "image_size": 8}))
+    put(tmp_path / "x", changed(er, data_options={"image_size": 8, "tasks": 5}))
+    assert not [warning for warning in load(tmp_path).warnings if "without AI" in warning]
+
+
 def test_a_reference_on_other_images_is_none(tmp_path: Path) -> None:
     tune, er, _ = records("generic", 1)
     put(tmp_path / "x", tune, changed(er, data_sha256="0"))

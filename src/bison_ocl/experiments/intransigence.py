@@ -61,5 +61,6 @@ def filled(record: Record, closest: Record | None) -> Record:
 
 def same_stream(record: Record) -> tuple[Any, ...]:
     """What two runs must share for their accuracies to be compared task by task."""
-    images = json.dumps([record["data"], record["data_options"], record.get("data_sha256")])
-    return images, record["stream"], tuple(record["class_order"]), record["seed"]
+    images = [record["data"], record["data_options"], record.get("data_sha256")]
+    order = tuple(record["class_order"])
+    return json.dumps(images, sort_keys=True), record["stream"], order, record["seed"]

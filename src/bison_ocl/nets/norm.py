@@ -26,7 +26,7 @@ class Norm:
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
         scale, shift = self.params[f"{name}.scale"], self.params[f"{name}.shift"]
-        by_batch = self.mode != "eval" and has_variance(x[:, 0])
+        by_batch = self.mode != "eval" and x.numel() > x.shape[1]  # one number has no variance
         if self.mode == "batch" and by_batch:
             return F.batch_norm(x, None, None, scale, shift, training=True, eps=EPSILON)
         mean, variance = self.stats[f"{name}.mean"], self.stats[f"{name}.variance"]
@@ -34,8 +34,3 @@ class Norm:
             mean, variance = mean.clone(), variance.clone()
             self.moved |= {f"{name}.mean": mean, f"{name}.variance": variance}
         return F.batch_norm(x, mean, variance, scale, shift, by_batch, MOMENTUM, EPSILON)
-
-
-def has_variance(values: Tensor) -> bool:
-    """Whether there are two numbers; of one alone, the running statistics must serve."""
-    return values.numel() > 1
