@@ -38,7 +38,7 @@ def test_every_item_runs_and_comes_out_in_the_report(
         assert len(carried.lines(name)) == asked.runs
         trained += sum(len(outcome.records) for outcome in done)
     assert trained < sum(plan(name, wanted(name)).runs for name in ITEMS)  # some are shared
-    write(tmp_path, tmp_path)
+    write(tmp_path)
     said = (tmp_path / "RESULTS.md").read_text()
     for name in ITEMS:
         assert name in said

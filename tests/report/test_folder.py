@@ -224,9 +224,9 @@ def test_empty_folders_are_refused(tmp_path: Path) -> None:
         load(tmp_path)
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "results.jsonl").write_text("\n")
-    with pytest.raises(UserError, match="holds no finished run"):
+    with pytest.raises(UserError, match="no finished run"):
         load(tmp_path)
-    with pytest.raises(UserError, match="holds no finished run"):
+    with pytest.raises(UserError, match="no finished run"):
         load(tmp_path / "x" / "results.jsonl")
     with pytest.raises(UserError, match="none is not there: name a folder of results, or a file"):
         load(tmp_path / "none")

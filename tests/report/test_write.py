@@ -53,7 +53,7 @@ def test_everything_is_there_and_every_link_leads_somewhere(tmp_path: Path) -> N
     path = put(tmp_path / "my runs", *found)
     before, out = path.read_bytes(), tmp_path / "report of it"
     said: list[str] = []
-    written = write(tmp_path / "my runs", out, said.append)
+    written = write(tmp_path / "my runs", out=out, say=said.append)
     assert said == ["no figure my runs-losses: no losses in the records"]
     assert path.read_bytes() == before
     assert not (tmp_path / "my runs" / "report.html").exists()
@@ -99,11 +99,21 @@ def test_without_the_page_nothing_leads_to_it(tmp_path: Path) -> None:
 def test_the_published_results_are_those_of_the_records(tmp_path: Path) -> None:
     """`make results` writes them; nobody edits them."""
     project = Path(__file__).parents[2]
-    found = write(project / "results" / "table1", tmp_path, with_page=False)
+    reported = (project / "results" / item for item in ("table1", "time", "efficiency"))
+    found = write(*reported, out=tmp_path, with_page=False)
     assert found.results.read_text("utf-8") == (project / "docs/RESULTS.md").read_text("utf-8")
     for table in (tmp_path / "tables").iterdir():
         published = project / "docs/tables" / table.name
         assert published.read_text("utf-8") == table.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_some_folders_are_one_report_in_the_first(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        put(tmp_path / name, *records("generic", 1))
+    written = write(tmp_path / "one", tmp_path / "two", with_page=False)
+    assert list(written.tables) == ["one", "two"]
+    assert written.results == tmp_path / "one" / "RESULTS.md"
 
 
 @pytest.mark.usefixtures("no_figures")

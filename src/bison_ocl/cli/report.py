@@ -10,30 +10,30 @@ import typer
 
 
 def report(
-    folder: Annotated[
-        Path,
-        typer.Argument(help="Folder with results.jsonl, other *.jsonl or such folders; or a file."),
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="With results.jsonl, other *.jsonl or such folders in them; or files."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report; else beside the results.")
+        Path | None, typer.Option(help="Folder for the report; else beside the first results.")
     ] = None,
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="Write report.html, 5 MB, too.")
     ] = True,
 ) -> None:
     """Set results beside the paper's: tables, figures, RESULTS.md and report.html."""
-    write_and_show(folder, out, with_page=page)
+    write_and_show(*folders, out=out, with_page=page)
 
 
 def write_and_show(
-    folder: Path, out: Path | None = None, items: Sequence[str] = (), with_page: bool = True
+    *folders: Path, out: Path | None = None, items: Sequence[str] = (), with_page: bool = True
 ) -> None:
-    """Write the report of a folder and print the tables of some items, or of all."""
+    """Write the report of some folders and print the tables of some items, or of all."""
     from bison_ocl.experiments.bar import say
     from bison_ocl.report.text import show
     from bison_ocl.report.write import write
 
-    written = write(folder, out, with_page=with_page)
+    written = write(*folders, out=out, with_page=with_page)
     show(table for item in items or written.tables for table in written.tables[item])
     for warning in written.warnings:
         say(f"note: {warning}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from bison_ocl.errors import UserError, reason
@@ -30,15 +31,16 @@ class Study:
     warnings: list[str]
 
 
-def load(path: Path) -> Study:
-    """The records of a file, or of a folder and the folders in it."""
+def load(*paths: Path) -> Study:
+    """The records of files, or of folders and the folders in them."""
     warnings: list[str] = []
     found: dict[str, list[Record]] = {item: [] for item in ITEMS}
-    for file in results_in(path):
+    for file in chain.from_iterable(map(results_in, paths)):
         found.setdefault(item_of(file), []).extend(read(file, warnings))
     kept = {item: once(item, records, warnings) for item, records in found.items() if records}
     if not kept:
-        raise UserError(f"{path} holds no finished run: there is no line in it")
+        listed = " and ".join(map(str, paths))
+        raise UserError(f"no finished run: there is no line in {listed}")
     everything = [record for records in kept.values() for record in records]
     items = {item: prepared(records, beside=everything) for item, records in kept.items()}
     for item, records in items.items():

@@ -34,17 +34,17 @@ class Written:
 
 
 def write(
-    results: Path,
+    *results: Path,
     out: Path | None = None,
     say: Callable[[str], None] = say,
     with_page: bool = True,
 ) -> Written:
-    """Read the records of a folder, or of a file, and write all there is to show about them.
+    """Read the records of folders, or of files, and write all there is to show about them.
 
-    out: else the folder itself; say: is told which figures there cannot be, and why.
+    out: else the first folder itself; say: is told which figures there cannot be, and why.
     """
-    study = load(results)
-    place = out or (results if results.is_dir() else results.parent)
+    study = load(*results)
+    place = out or (results[0] if results[0].is_dir() else results[0].parent)
     check_writable(place)
     made = {item: tables(item, records) for item, records in study.items.items()}
     write_tables(made, place / "tables")
