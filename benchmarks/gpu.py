@@ -7,7 +7,7 @@ memory of 1,000, second task). The loop is the engine's step on one run, operato
 PyTorch's own layers in TF32; ten seeds by the loop are ten times one. Captured steps are in
 bfloat16. "s a run" is 5,000 steps and five evaluations of the mean size, 6,000 images. Also: the
 step of BISON by precision, compiled and not, its roofline, and a profile before and after. Results
-are written as they come.
+are written as they come; the same command goes on where it was stopped, on the same commit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import argparse
 import json
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -130,7 +130,6 @@ def row(name: str) -> dict[str, Any]:
     """A method: loop and captured, one seed and ten."""
     by_loop, one, ten = loop(name), captured(name, 1), captured(name, SEEDS)
     return {
-        "method": name,
         "loop": by_loop,
         "captured_1": one,
         "captured_10": ten,
@@ -220,9 +219,37 @@ def bison_steps(folder: Path | None) -> dict[str, Callable[[], Any]]:
     return found
 
 
+def step_roofline(steps: Mapping[str, Any]) -> dict[str, float]:
+    """Of the fastest step of ten seeds in bfloat16."""
+    fastest = min(step["ms"] for key, step in steps.items() if key.startswith(f"bf16, {SEEDS}"))
+    return roofline(ResNet18(20, SHAPE), 40 * SEEDS, fastest, 2)
+
+
 def driver() -> str:
     question = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     return subprocess.run(question, capture_output=True, text=True, check=False).stdout.strip()
+
+
+class Table:
+    """What was found so far, in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: dict[str, Any] = {"commit": commit()}
+        self.found["environment"] = environment(DEVICE) | {"driver": driver()}
+        earlier = json.loads(path.read_text()) if path.exists() else {}
+        if {key: earlier.get(key) for key in self.found} == self.found:
+            self.found = earlier
+
+    def keep(self, place: Sequence[str], work: Callable[[], Any]) -> None:
+        """Do it and write it down, unless it is there."""
+        *sections, key = place
+        section = self.found
+        for name in sections:
+            section = section.setdefault(name, {})
+        if key not in section or "failed" in section[key]:
+            section[key] = attempt(", ".join(place), work)
+            self.path.write_text(json.dumps(self.found, indent=1) + "\n")
 
 
 def main() -> None:
@@ -233,26 +260,18 @@ def main() -> None:
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         parser.error("torch finds no GPU here")
-    folder, backbone = arguments.compile, ResNet18(20, SHAPE)
-    found: dict[str, Any] = {"environment": environment("cuda") | {"driver": driver()}}
-    found |= {"commit": commit(), "rows": [], "bison": {}}
-
-    def keep(**more: Any) -> None:
-        found.update(more)
-        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
-
+    folder, table = arguments.compile, Table(arguments.out)
     captured("finetune", 1)  # libraries take their workspaces now, not in the first row
     for key, work in bison_steps(folder).items():
-        keep(bison=found["bison"] | {key: attempt(key, work)})
-    steps = [step["ms"] for key, step in found["bison"].items() if "bf16, 10" in key]
-    keep(roofline=attempt("roofline", lambda: roofline(backbone, 40 * SEEDS, min(steps), 2)))
-    keep(profile_before=attempt("before", lambda: profile(SEEDS, "tf32", False, None)))
-    keep(profile_after=attempt("after", lambda: profile(SEEDS, "bf16", True, None)))
+        table.keep(["bison", key], work)
+    table.keep(["roofline"], lambda: step_roofline(table.found["bison"]))
+    table.keep(["profile", "before"], lambda: profile(SEEDS, "tf32", False, None))
+    table.keep(["profile", "after"], lambda: profile(SEEDS, "bf16", True, None))
     if folder:
-        keep(profile_compiled=attempt("compiled", lambda: profile(SEEDS, "bf16", True, folder)))
-    keep(pieces=attempt("pieces", lambda: pieces(SEEDS)))
+        table.keep(["profile", "compiled"], lambda: profile(SEEDS, "bf16", True, folder))
+    table.keep(["pieces"], lambda: pieces(SEEDS))
     for name in arguments.methods or METHODS:
-        keep(rows=[*found["rows"], attempt(name, partial(row, name))])
+        table.keep(["rows", name], partial(row, name))
 
 
 if __name__ == "__main__":

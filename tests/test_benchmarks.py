@@ -1,0 +1,45 @@
+"""What GPU time was spent on is not measured twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks import gpu
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(gpu, "DEVICE", "cpu")
+    monkeypatch.setattr(gpu, "driver", lambda: "1.0")
+    monkeypatch.setattr(gpu, "commit", lambda: "a")
+    return tmp_path / "gpu.json"
+
+
+def fail() -> float:
+    raise ValueError("no")
+
+
+def test_a_stopped_table_goes_on(path: Path) -> None:
+    gpu.Table(path).keep(["rows", "er"], lambda: {"ms": 1.0})
+    table = gpu.Table(path)
+    table.keep(["rows", "er"], lambda: {"ms": 2.0})
+    table.keep(["rows", "bison"], lambda: {"ms": 3.0})
+    assert json.loads(path.read_text())["rows"] == {"er": {"ms": 1.0}, "bison": {"ms": 3.0}}
+
+
+def test_what_failed_is_tried_again(path: Path) -> None:
+    gpu.Table(path).keep(["pieces"], fail)
+    assert json.loads(path.read_text())["pieces"] == {"failed": "ValueError: no"}
+    gpu.Table(path).keep(["pieces"], lambda: {"ms": 2.0})
+    assert json.loads(path.read_text())["pieces"] == {"ms": 2.0}
+
+
+def test_another_commit_begins_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu.Table(path).keep(["pieces"], lambda: {"ms": 1.0})
+    monkeypatch.setattr(gpu, "commit", lambda: "b")
+    gpu.Table(path).keep(["roofline"], lambda: {"ms": 2.0})
+    found = json.loads(path.read_text())
+    assert found["commit"] == "b"
+    assert "pieces" not in found
