@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -110,6 +110,11 @@ class Table:
         for number, column in enumerate(self.columns):
             found.setdefault(column.group, []).append(number)
         return found
+
+    def only(self, numbers: Sequence[int]) -> Table:
+        """Some of the columns."""
+        lines = (replace(one, cells=tuple(one.cells[i] for i in numbers)) for one in self.lines)
+        return replace(self, columns=tuple(self.columns[i] for i in numbers), lines=tuple(lines))
 
     def compared(self, number: int) -> bool:
         """Whether the paper has anything in a column."""

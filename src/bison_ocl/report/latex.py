@@ -1,13 +1,15 @@
-r"""A table as LaTeX, in the paper's layout; needs the packages booktabs and xcolor.
+r"""A table as LaTeX, in the paper's layout; needs the packages booktabs, graphicx and xcolor.
 
-Below ours stands the paper's number in small grey print, with the difference in colour.
+Below ours stands the paper's number in small grey print, with the difference in colour. A table of
+many columns has several parts, one below the other; what is too wide for the page is made smaller.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from functools import partial
+from itertools import chain, groupby
 
 from bison_ocl.report import wording
 from bison_ocl.report.cells import Cell, Column, Line, Table
@@ -20,6 +22,9 @@ COLOURS = {
     "far": "red!80!black",
     None: "gray",
 }
+BROADEST = 10
+"""columns that stand side by side"""
+SHRUNK = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
 AROUND = ("{}", r"\textbf{{{}}}", r"\underline{{{}}}")
 """none, best, runner-up"""
 SIGNS = {
@@ -47,28 +52,45 @@ SIGNS = {
 
 def latex(table: Table) -> str:
     """A table environment."""
+    usual = wording.usual_runs(table)
     lines = [
-        "% needs \\usepackage{booktabs} and \\usepackage{xcolor}",
+        r"% needs \usepackage{booktabs}, \usepackage{graphicx} and \usepackage{xcolor}",
         r"\begin{table*}",
-        r"\centering",
+        r"\centering\small",
         rf"\caption{{{caption(table)}}}",
         rf"\label{{tab:{re.sub(r'[^A-Za-z0-9.]+', '-', table.name)}}}",
-        rf"\begin{{tabular}}{{l{'c' * len(table.columns)}}}",
-        r"\toprule",
-        *head(table),
-        r"\midrule",
-        *body(table),
-        r"\bottomrule",
-        r"\end{tabular}",
+        *chain.from_iterable(tabular(part, usual) for part in parts(table)),
         r"\end{table*}",
     ]
     return "\n".join(lines) + "\n"
 
 
+def parts(table: Table) -> list[Table]:
+    """Groups of columns side by side, as many as there is room for; the others below them."""
+    found: list[list[int]] = [[]]
+    for numbers in table.groups().values():
+        if found[-1] and len(found[-1]) + len(numbers) > BROADEST:
+            found.append([])
+        found[-1] += numbers
+    return [table.only(numbers) for numbers in found]
+
+
+def tabular(table: Table, usual: int) -> Iterator[str]:
+    """The table itself, no wider than the page. usual: runs of a cell that need not be said"""
+    yield SHRUNK
+    yield rf"\begin{{tabular}}{{l{'c' * len(table.columns)}}}"
+    yield r"\toprule"
+    yield from head(table)
+    yield r"\midrule"
+    yield from body(table, usual)
+    yield r"\bottomrule"
+    yield r"\end{tabular}}\par\medskip"
+
+
 def caption(table: Table) -> str:
     """The title, and what marks and numbers mean, as sentences."""
     ranks, sizes = "bold: best, underlined: runner-up", ("green", "orange", "red")
-    said = [table.title, *wording.legend(table, ranks, sizes)]
+    said = [table.title, *wording.legend(table, ranks, sizes, told_once=True)]
     return escaped(" ".join(f"{text[:1].upper()}{text[1:]}." for text in said))
 
 
@@ -85,11 +107,12 @@ def head(table: Table) -> Iterator[str]:
     yield row([escaped(table.heading), *(escaped(wording.headed(one)) for one in table.columns)])
 
 
-def body(table: Table) -> Iterator[str]:
+def body(table: Table, usual: int) -> Iterator[str]:
     """Two rows a line: ours, and the paper's if it has any."""
     for line in table.lines:
         kind = f" ({line.label.category})" if line.label.category else ""
-        yield row([escaped(line.label.text + kind), *spread_out(table, line, own)])
+        ours = spread_out(table, line, partial(own, usual=usual))
+        yield row([escaped(line.label.text + kind), *ours])
         if any(cell.paper for cell in line.cells):
             yield row([r"\quad{\scriptsize paper}", *spread_out(table, line, printed)])
 
@@ -108,15 +131,14 @@ def spread_out(table: Table, line: Line, shown: Shown) -> Iterator[str]:
         yield text if width == 1 else rf"\multicolumn{{{width}}}{{c}}{{{text}}}"
 
 
-def own(cell: Cell, column: Column, table: Table) -> str:
-    """`\\textbf{26.3}$_{\\pm1.0}$`, with the number of runs where some are missing."""
+def own(cell: Cell, column: Column, table: Table, usual: int) -> str:
+    """`\\textbf{26.3}$_{\\pm1.0}$`, with the number of runs where it is not the usual one."""
     if cell.ours is None:
         return "--"
     mean, _, std = wording.ours(cell, column, "\0").partition("\0")
     star = "^{*}" * cell.differs
-    short = wording.count(cell, table) if table.planned and cell.ours.n != table.planned else ""
-    few = rf" {{\tiny {short}}}" if short else ""
-    return AROUND[cell.rank].format(number(mean)) + deviation(std, star) + few
+    runs = rf" {{\tiny {wording.count(cell, table)}}}" if cell.ours.n != usual else ""
+    return AROUND[cell.rank].format(number(mean)) + deviation(std, star) + runs
 
 
 def printed(cell: Cell, column: Column, table: Table) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from bison_ocl.report.cells import CLOSE, LEVEL, NEAR, Cell, Column, Table
 from bison_ocl.report.marks import least_seeds
 from bison_ocl.report.names import CATEGORIES
@@ -46,16 +48,33 @@ def headed(column: Column) -> str:
     )
 
 
-def legend(table: Table, ranks: str, sizes: tuple[str, str, str]) -> list[str]:
+def usual_runs(table: Table) -> int:
+    """Of how many runs most cells are."""
+    counts = Counter(cell.ours.n for cell in table.cells if cell.ours)
+    return counts.most_common(1)[0][0] if counts else 0
+
+
+def told_runs(table: Table) -> str:
+    """Of how many runs the cells are, in one word for all but those that differ."""
+    usual = usual_runs(table)
+    short = f" of {table.planned}" if table.planned and usual < table.planned else ""
+    odd = any(cell.ours and cell.ours.n != usual for cell in table.cells)
+    runs = "run" if usual == 1 and not short else "runs"
+    return f"over {usual}{short} {runs}" + ", or the number in brackets" * odd
+
+
+def legend(
+    table: Table, ranks: str, sizes: tuple[str, str, str], told_once: bool = False
+) -> list[str]:
     """What marks and numbers mean, as far as the table has them.
 
-    ranks: how the format shows best and runner-up; sizes: how it shows what is close, near and far.
+    ranks: how the format shows best and runner-up; sizes: how it shows what is close, near and far;
+    told_once: whether it tells the number of runs here, not in each cell.
     """
     cells = table.cells
     units = {column.measure.unit for column in table.columns}
-    said = [
-        "mean ± standard deviation over runs (their number)" + (", percent" if "%" in units else "")
-    ]
+    runs = told_runs(table) if told_once else "over runs (their number)"
+    said = [f"mean ± standard deviation {runs}" + (", percent" if "%" in units else "")]
     if any(cell.over_tasks is not None for cell in cells):
         said.append("AI: the first ± is over runs, the second over tasks, as the paper's is")
     if any(table.compared(number) for number in range(len(table.columns))):
