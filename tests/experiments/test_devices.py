@@ -32,6 +32,15 @@ def test_splits_move_to_a_device_with_room_for_them(
     assert found.class_names == dataset().class_names
 
 
+@pytest.mark.parametrize(("share", "found"), [(1.0, 60), (0.8, 60), (0.5, 50)])
+def test_a_share_is_of_all_memory_and_no_more_than_is_free(
+    share: float, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (60, 100))
+    assert devices.free_bytes(share) == found
+
+
 def test_on_a_cpu_data_stay_as_they_are() -> None:
     data = dataset()
     assert devices.resident(data, "cpu") is data

@@ -168,21 +168,32 @@ def test_checkpoints_of_an_older_version_go_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "asked", "groups"),
-    [("cpu", None, [1, 1, 1]), ("cuda", None, [2, 1]), ("cpu", 3, [3]), ("cuda", 1, [1, 1, 1])],
+    [
+        ("cpu", (None, 1.0), [1, 1, 1]),
+        ("cuda", (None, 1.0), [2, 1]),
+        ("cuda", (None, 0.5), [1, 1, 1]),
+        ("cpu", (3, 1.0), [3]),
+        ("cuda", (1, 1.0), [1, 1, 1]),
+    ],
 )
 def test_seeds_at_once_are_chosen_or_told(
-    name: str, asked: int | None, groups: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    asked: tuple[int | None, float],
+    groups: list[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from bison_ocl.experiments import devices, runner
 
     found: list[int] = []
     monkeypatch.setattr(devices, "is_cuda", lambda device: device == "cuda")
     monkeypatch.setattr(devices, "resident", lambda dataset, _: dataset)
-    monkeypatch.setattr(devices, "free_bytes", lambda: 1000)
+    monkeypatch.setattr(devices, "free_bytes", lambda share: int(1000 * share))
     monkeypatch.setattr(runner, "bytes_of_one", lambda run: 400)
     monkeypatch.setattr(runner, "new_run", lambda job, spec, *_: on_cpu(job, spec))
     monkeypatch.setattr(runner, "run_group", lambda job, runs, watch: found.append(len(runs)) or [])
-    asking = replace(job(tmp_path, "finetune"), seeds=[1, 2, 3], device=name, seeds_at_once=asked)
+    many = replace(job(tmp_path, "finetune"), seeds=[1, 2, 3], device=name)
+    asking = replace(many, seeds_at_once=asked[0], share=asked[1])
     with pytest.raises(KeyError):  # nothing was trained
         trained(asking)
     assert found == groups

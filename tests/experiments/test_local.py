@@ -187,6 +187,24 @@ def test_a_stream_that_does_not_fit_the_data_is_said_before_anything_starts(
         local.open_datasets([job])
 
 
+@pytest.mark.parametrize(("processes", "share"), [(1, 1.0), (2, 0.5), (9, 0.25)])
+def test_processes_that_run_at_once_share_a_gpu(
+    processes: int, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Idle:
+        def begin(self, job: Job, warm_up: bool) -> Job:
+            assert job.share == share
+            raise KeyboardInterrupt
+
+        def end(self) -> None:
+            pass
+
+    monkeypatch.setattr(local, "Worker", Idle)
+    jobs = [small("er", seed, tmp_path) for seed in range(4)]
+    with pytest.raises(KeyboardInterrupt):
+        local.carry_out(jobs, lambda job: None, lambda outcome: None, processes=processes)
+
+
 def test_a_warm_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[Job] = []
     monkeypatch.setattr(local, "attempt", tried.append)

@@ -73,10 +73,11 @@ def now(device: str) -> float:
     return time.perf_counter()
 
 
-def free_bytes() -> int:
-    """Memory of the GPU that this process may still take."""
+def free_bytes(share: float = 1.0) -> int:
+    """Memory of the GPU that this process may still take. share: of all there is, at most"""
     torch.cuda.empty_cache()
-    return torch.cuda.mem_get_info()[0]
+    free, total = torch.cuda.mem_get_info()
+    return min(free, int(share * total))
 
 
 def forget_peak() -> None:

@@ -37,7 +37,8 @@ def carry_out(
     `warm_up`: before a unit, its first run once for nothing, as timings ask for.
     """
     open_datasets(jobs)
-    waiting, crew = deque(jobs), [Worker() for _ in range(min(processes, len(jobs)))]
+    crew = [Worker() for _ in range(min(processes, len(jobs)))]
+    waiting = deque(replace(job, share=1 / len(crew)) for job in jobs)
     try:
         for worker in crew:
             started(worker.begin(waiting.popleft(), warm_up))

@@ -50,6 +50,8 @@ class Job:
     also: Sequence[str] = ()
     seeds_at_once: int | None = None
     """None: on a GPU as many as fit, on a CPU one"""
+    share: float = 1.0
+    """of a GPU's memory, which other processes may want as well"""
     precision: str = PLAIN
     compiling: bool = False
     """compile steps on a GPU, or take what was compiled before"""
@@ -154,7 +156,7 @@ def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Datas
     if len(left) < 2 or not devices.is_cuda(job.device):
         return 1
     one = new_run(job, left[0], method, dataset)
-    return fitting(devices.free_bytes(), bytes_of_one(one), len(left))
+    return fitting(devices.free_bytes(job.share), bytes_of_one(one), len(left))
 
 
 def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
