@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl.cli.reproduce import chosen_engine
+from bison_ocl.cli.reproduce import chosen_engine, list_items
 from bison_ocl.experiments import costs, local
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Outcome, Started
@@ -44,6 +44,21 @@ def test_list_shows_every_item_with_runs_and_an_honest_estimate(
     assert "Figure 7" in lines["confusion"]
     assert "a step of ER takes 100 ms here, timed just now" in said.out
     assert "processes: 2" in said.out
+
+
+def test_on_a_gpu_what_must_run_alone_is_reckoned_by_steps_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def seconds(device: str, precision: str, alone: bool = False) -> float:
+        return 0.002 if alone else 0.0005
+
+    monkeypatch.setattr(costs, "seconds_of_a_step", seconds)
+    list_items("cuda", "bf16", None)
+    said = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in said.splitlines()[1:15]}
+    assert lines["efficiency"].endswith("86 s")  # 4 cells, each trained twice, 5,250 to 5,458 steps
+    assert lines["confusion"].endswith("24 s")
+    assert "takes 0.5 ms here, for each of ten seeds, or 2 ms alone, timed just now" in said
 
 
 def test_plan_prints_what_would_run_and_runs_nothing(call: Call, tmp_path: Path) -> None:

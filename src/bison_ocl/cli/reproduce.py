@@ -187,13 +187,14 @@ def list_items(device: str, precision: Precision, processes: int | None) -> None
 
     gpu = device == "cuda"
     step = seconds_of_a_step(device, precision)
+    step_alone = seconds_of_a_step(device, precision, alone=True) if gpu else step
     at_once = 1 if gpu else processes or cores()
-    show_table(listing(step, at_once))
+    show_table(listing(step, step_alone, at_once))
+    of_one = f", for each of ten seeds, or {1e3 * step_alone:.3g} ms alone," if gpu else ","
     print(
         "new: runs that no item above has; what items share is run once.\n"
-        f"Estimates: a step of ER takes {1e3 * step:.3g} ms here{', for each of ten seeds' * gpu}, "
-        f"timed just now; other methods by recorded ratios; processes: {at_once}. They may be "
-        "wrong by a factor of two."
+        f"Estimates: a step of ER takes {1e3 * step:.3g} ms here{of_one} timed just now; other "
+        f"methods by recorded ratios; processes: {at_once}. They may be wrong by a factor of two."
     )
 
 

@@ -14,11 +14,11 @@ from bison_ocl.experiments.records import RESULTS
 from bison_ocl.stream.streams import DEFAULT
 
 
-def listing(step: float, processes: int) -> Table:
+def listing(step: float, step_alone: float, processes: int) -> Table:
     """Every item: what it is, where the paper shows it, its runs and their cost; last, all of them.
 
-    step: seconds for one of ER. `new`: runs that no item above has, for what several items share is
-    run once.
+    step: seconds for one of ER, among others or alone. `new`: runs that no item above has, for what
+    several items share is run once.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("item", "what", "in the paper"):
@@ -28,7 +28,8 @@ def listing(step: float, processes: int) -> Table:
     known: set[str] = set()
     count, total = 0, 0.0
     for name, item in ITEMS.items():
-        seconds = {run: step * cost for run, cost in cost_by_run(plan(name)).items()}
+        each = step_alone if item.alone else step
+        seconds = {run: each * cost for run, cost in cost_by_run(plan(name)).items()}
         new = set(seconds) if item.alone else seconds.keys() - known
         known |= set() if item.alone else new
         at_once = 1 if item.alone else processes

@@ -84,13 +84,17 @@ TOGETHER = 10
 """runs, on a GPU"""
 
 
-def seconds_of_a_step(device: str, precision: Precision = PLAIN) -> float:
-    """One step of one run of ER on a device, timed now; on CPU with one thread."""
+def seconds_of_a_step(device: str, precision: Precision = PLAIN, alone: bool = False) -> float:
+    """One step of one run of ER on a device, timed now; on CPU with one thread.
+
+    alone: as one run takes it, not as one of those that a GPU trains together
+    """
     import torch
 
     from bison_ocl.experiments import devices
 
-    threads, runs = torch.get_num_threads(), TOGETHER if devices.is_cuda(device) else 1
+    threads = torch.get_num_threads()
+    runs = TOGETHER if devices.is_cuda(device) and not alone else 1
     torch.set_num_threads(1)
     try:
         step = step_of_er(device, runs, precision)
