@@ -36,6 +36,22 @@ def test_what_failed_is_tried_again(path: Path) -> None:
     assert json.loads(path.read_text())["pieces"] == {"ms": 2.0}
 
 
+def test_edited_source_begins_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for commit in (None, "a+changed"):
+        monkeypatch.setattr(gpu, "commit", lambda commit=commit: commit)
+        for ms in (1.0, 2.0):
+            gpu.Table(path).keep(["pieces"], lambda ms=ms: {"ms": ms})
+            assert json.loads(path.read_text())["pieces"] == {"ms": ms}
+
+
+def test_what_depends_on_the_rest_is_reckoned_again(path: Path) -> None:
+    steps = {"bf16, 10 seeds": {"ms": 4.0}, "bf16, 10 seeds, compiled": {"ms": 2.0}}
+    for ms in (1.0, 2.0):
+        gpu.Table(path).keep(["roofline"], lambda ms=ms: {"ms": ms}, again=True)
+    assert json.loads(path.read_text())["roofline"] == {"ms": 2.0}
+    assert gpu.fastest(steps) == 2.0
+
+
 def test_another_commit_begins_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu.Table(path).keep(["pieces"], lambda: {"ms": 1.0})
     monkeypatch.setattr(gpu, "commit", lambda: "b")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
+
 import pytest
 from torch import Tensor
 
+from bison_ocl.experiments import costs, devices
 from bison_ocl.experiments.costs import cost, lasting, seconds_of_a_step, step_of_er
 
 
@@ -29,6 +33,25 @@ def test_times_in_words(seconds: float, words: str) -> None:
 
 def test_a_step_is_really_timed() -> None:
     assert 1e-4 < seconds_of_a_step("cpu") < 60
+
+
+@pytest.mark.parametrize(
+    ("device", "alone", "runs"), [("cpu", False, 1), ("cuda", False, 10), ("cuda", True, 1)]
+)
+def test_seeds_of_a_gpu_share_a_step_unless_they_run_alone(
+    device: str, alone: bool, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def step(device: str, runs: int, precision: str) -> Callable[[], None]:
+        asked.append(runs)
+        return lambda: None
+
+    times = count(step=5)
+    monkeypatch.setattr(costs, "step_of_er", step)
+    monkeypatch.setattr(devices, "now", lambda device: next(times))
+    assert costs.seconds_of_a_step(device, "tf32", alone) == 5 / runs
+    assert asked == [runs]
 
 
 def test_runs_that_are_trained_together_take_one_step_together() -> None:

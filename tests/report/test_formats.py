@@ -23,6 +23,7 @@ from bison_ocl.report.markdown import markdown
 from bison_ocl.report.marks import marked
 from bison_ocl.report.measures import AA, AI
 from bison_ocl.report.paper import Published
+from bison_ocl.report.wording import told_runs
 from tests.report.records import records
 
 PLACE = ("split-cifar10", "{}", "class-incremental", 200)
@@ -140,6 +141,23 @@ def test_latex_by_line() -> None:
     assert r"over 7 runs, or the number in brackets, percent." in caption
     paper = r"{\scriptsize\textcolor{gray}{52.5$_{\pm0.7}$} \textcolor{green!50!black}{$+$0.5}}"
     assert rf"\quad{{\scriptsize paper}} & {paper} &  \\" in lines
+
+
+@pytest.mark.parametrize(
+    ("runs", "planned", "said"),
+    [
+        ((3, 3, 10), None, "over 3 runs, or the number in brackets"),
+        ((3, 3, 3), 10, "over 3 of 10 runs"),
+        ((1,), None, "over 1 run"),
+        ((0,), 10, "over runs"),
+    ],
+)
+def test_how_many_runs_most_cells_have_is_told_once(
+    runs: tuple[int, ...], planned: int | None, said: str
+) -> None:
+    column = Column(PLACE, "Split CIFAR-10", "M = 0.2k", AA)
+    lines = tuple(Line(Label(str(n)), (Cell(dict.fromkeys(range(n), 1.0)),)) for n in runs)
+    assert told_runs(Table("x", "X", (column,), lines, planned=planned)) == said
 
 
 @pytest.mark.parametrize("item", ["table1", "ablation", "sensitivity", "curves", "time"])

@@ -74,10 +74,10 @@ def now(device: str) -> float:
 
 
 def free_bytes(share: float = 1.0) -> int:
-    """Memory of the GPU that this process may still take. share: of all there is, at most"""
+    """Memory of the GPU that this process may still take. share: of all there is, in the end"""
     torch.cuda.empty_cache()
     free, total = torch.cuda.mem_get_info()
-    return min(free, int(share * total))
+    return min(free, int(share * total) - torch.cuda.memory_allocated())
 
 
 def forget_peak() -> None:

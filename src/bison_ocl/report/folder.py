@@ -35,7 +35,8 @@ def load(*paths: Path) -> Study:
     """The records of files, or of folders and the folders in them."""
     warnings: list[str] = []
     found: dict[str, list[Record]] = {item: [] for item in ITEMS}
-    for file in chain.from_iterable(map(results_in, paths)):
+    files = chain.from_iterable(map(results_in, paths))
+    for file in {file.resolve(): file for file in files}.values():
         found.setdefault(item_of(file), []).extend(read(file, warnings))
     kept = {item: once(item, records, warnings) for item, records in found.items() if records}
     if not kept:
@@ -95,7 +96,10 @@ def once(item: str, records: Sequence[Record], warnings: list[str]) -> list[Reco
     """Each run once, and a word about those that are there twice."""
     kept = by_identity(records)
     if repeated := len(records) - len(kept):
-        warnings.append(f"{item}: {plural(repeated, 'line')} of runs that are there twice")
+        warnings.append(
+            f"{item}: {plural(repeated, 'line')} of runs that are there twice; the later counts, "
+            "unless it was scored by fewer rules"
+        )
     return list(kept.values())
 
 

@@ -57,6 +57,8 @@ def usual_runs(table: Table) -> int:
 def told_runs(table: Table) -> str:
     """Of how many runs the cells are, in one word for all but those that differ."""
     usual = usual_runs(table)
+    if not usual:
+        return "over runs"
     short = f" of {table.planned}" if table.planned and usual < table.planned else ""
     odd = any(cell.ours and cell.ours.n != usual for cell in table.cells)
     runs = "run" if usual == 1 and not short else "runs"
