@@ -24,7 +24,8 @@ def use(patch: pytest.MonkeyPatch, change: Callable[[Dataset], Dataset]) -> None
 def shrunk(data: Dataset) -> Dataset:
     """The digits at their own 8x8, not enlarged."""
     train, test = (Batch(part.x[:, :, ::4, ::4], part.y) for part in (data.train, data.test))
-    return replace(data, train=train, test=test)
+    sums = {"test_sha256": "a" * 64, "train_sha256": "b" * 64}
+    return replace(data, train=train, test=test, **sums)
 
 
 def few(data: Dataset) -> Dataset:

@@ -57,6 +57,12 @@ def test_gradients_and_lists_are_no_obstacle() -> None:
     assert torch.equal(to_bytes(list(BYTES)), WANTED)
 
 
+def test_floats_may_lie_outside_by_rounding() -> None:
+    found = to_bytes(np.array([-1e-7, 1.0000001, 0.5]).reshape(1, 3, 1, 1))
+    assert found.flatten().tolist() == [0, 255, 128]
+    assert to_bytes(torch.ones(1, 3, 2, 2).to(torch.float8_e4m3fn)).unique().tolist() == [255]
+
+
 @pytest.mark.parametrize(
     ("images", "message"),
     [
@@ -66,7 +72,7 @@ def test_gradients_and_lists_are_no_obstacle() -> None:
         (BYTES.astype(np.float32), r"lie in \[0, 1\], not \[0, 119\]: scale"),
         (np.full((1, 2, 2, 3), np.nan), "NaN"),
         (np.full((1, 2, 2, 3), -np.inf), "infinite"),
-        (torch.full((1, 3, 2, 2), 1.0001), "scale them"),
+        (torch.full((1, 3, 2, 2), 1.0001), r"not \[1.0001, 1.0001\]: scale them"),
         (BYTES[0], r"not \[4, 5, 3\]: add or drop an axis"),
         (BYTES[None], "add or drop an axis"),
         (np.float32(0.5), "add or drop an axis"),

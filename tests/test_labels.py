@@ -27,7 +27,7 @@ def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
     labels = Labels(limit=2)
     labels.add("a")
     labels.check_room(["a", "b", "a", "b"])
-    with pytest.raises(UserError, match="label 'c' would be class 3 of 2"):
+    with pytest.raises(UserError, match=r"label 'c' would be class 3 of 2 \(known: 'a'\)"):
         labels.check_room(["b", "c"])
     assert labels.all == ["a"]
     Labels().check_room(range(1000))
@@ -43,6 +43,7 @@ def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
         ([torch.tensor(3), np.int8(4), np.float64(0.5), np.bool_(True)], [3, 4, 0.5, True]),
         ((x for x in "ab"), ["a", "b"]),
         ([("a", 1), None], [("a", 1), None]),
+        ([("a", np.int64(1), (torch.tensor(2),))], [("a", 1, (2,))]),
     ],
 )
 def test_plain_values(given: Any, found: list[Any]) -> None:

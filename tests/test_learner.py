@@ -599,7 +599,7 @@ BAD = {
     "too many classes": (
         OK,
         ["new", "newer"],
-        "class 5 of 4: make a learner",
+        r"class 5 of 4 \(known: 'a', 'b', 'c'\): only heads of",
     ),
 }
 
@@ -657,11 +657,24 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("bison", {"dc": False}, "add paf=off"),
         ("er", {"device": "gpu"}, "device='gpu': give cpu or cuda"),
         ("er", {"stream_batch": 10**20}, "whole number from 1 to 2,147,483,647"),
+        ("er", {"memory": 1.5}, "memory=1.5: give a whole number of at least 0"),
+        ("er", {"seed": True}, "seed=True: give a whole number"),
+        ("er", {"classes": 0}, "classes=0: give a whole number of at least 1"),
+        ("er", {"backbone": "resnet18"}, "backbone='resnet18': give a torch.nn.Module"),
+        (None, {}, "method=None: give its name, such as 'bison'"),
     ],
 )
 def test_bad_options_are_refused(method: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         Learner(method, **options)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    two = np.arange(3)[2]
+    learner = Learner("er", memory=np.int64(20), seed=two, classes=two, task_gap=np.int32(7))
+    learner.observe(OK, [0, 1])
+    learner.save(tmp_path / "herd")
+    assert Learner.load(tmp_path / "herd").labels == [0, 1]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

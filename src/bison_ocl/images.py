@@ -10,6 +10,8 @@ from torch import Tensor
 
 from bison_ocl.errors import UserError
 
+ROUNDING = 1e-5
+"""by which floats may lie outside, as after an interpolation"""
 LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels"
 
 
@@ -42,9 +44,10 @@ def quantised(x: Tensor) -> Tensor:
         return x
     if not x.dtype.is_floating_point:
         raise UserError(f"images must be uint8 or float in [0, 1], not {x.dtype}: convert them")
-    if not x.isfinite().all():
+    if not x.float().isfinite().all():
         raise UserError("images hold NaN or infinite values: drop or repair them")
-    if x.numel() and (x.min() < 0 or x.max() > 1):
+    x = x.float()
+    if x.numel() and (x.min() < -ROUNDING or x.max() > 1 + ROUNDING):
         low, high = x.min().item(), x.max().item()
-        raise UserError(f"float images must lie in [0, 1], not [{low:g}, {high:g}]: scale them")
-    return (x.float() * 255).round().to(torch.uint8)
+        raise UserError(f"float images must lie in [0, 1], not [{low:.6g}, {high:.6g}]: scale them")
+    return (x.clamp(0, 1) * 255).round().to(torch.uint8)

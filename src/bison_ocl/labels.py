@@ -35,10 +35,11 @@ class Labels:
         """Refuse labels beyond the limit before anything is learned from them."""
         found = dict.fromkeys([*self.all, *labels])
         if self._limit is not None and len(found) > self._limit:
-            extra = list(found)[self._limit]
+            extra, known = list(found)[self._limit], [repr(label) for label in self.all]
+            listed = ", ".join(known[:5]) + ", ..." * (len(known) > 5) or "none yet"
             raise UserError(
-                f"label {extra!r} would be class {self._limit + 1} of {self._limit}: make a "
-                "learner with a larger classes=, or without it to let the heads grow"
+                f"label {extra!r} would be class {self._limit + 1} of {self._limit} (known: "
+                f"{listed}): only heads of a learner made without classes= grow"
             )
 
     def plain(self, labels: Any) -> list[Hashable]:
@@ -62,6 +63,8 @@ class Labels:
 
 def plain(value: Any) -> Hashable:
     """A label as a plain Python value, refused where it cannot be looked up."""
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in value)
     try:
         value = value.item() if hasattr(value, "item") else value
         hash(value)

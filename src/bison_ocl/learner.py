@@ -6,6 +6,7 @@ Image shape and classes are discovered; labels are the caller's own, of any hash
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +54,16 @@ class Learner:
         device: str = "cpu",
         **settings: Any,
     ) -> None:
-        check_arguments(memory=memory, seed=seed, classes=classes, task_gap=task_gap)
+        check_kinds(method, backbone)
         check_device(device)
-        self._name, self._memory, self._seed = method, memory, seed
-        self._classes, self._module, self._device = classes, backbone, device
+        self._name, self._module, self._device = method, backbone, device
+        self._memory, self._seed = whole("memory", memory), whole("seed", seed)
+        self._classes = None if classes is None else whole("classes", classes)
+        self._task_gap = None if task_gap is None else whole("task_gap", task_gap)
         self.method = configured(method, None, settings)
-        self.method.check_memory(memory)
+        self.method.check_memory(self._memory)
         self._engine = Engine(self.method)
-        self._labels = Labels(limit=classes)
-        self._task_gap = task_gap
+        self._labels = Labels(limit=self._classes)
         self._steps_without_news = 0
         self._backbone: Backbone | None = None
         self._state: State | None = None
@@ -246,13 +248,23 @@ class Learner:
 LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1}
 
 
-def check_arguments(**numbers: int | None) -> None:
-    """Whole numbers in range, before anything is built on them."""
-    for name, value in numbers.items():
-        missing = value is None and name in ("classes", "task_gap")
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not missing and not (whole and LEAST[name] <= value < 2**62):  # type: ignore[operator]
-            raise UserError(f"{name}={value!r}: give a whole number of at least {LEAST[name]}")
+def whole(name: str, value: Any) -> int:
+    """A whole number in range, of Python or numpy, before anything is built on it."""
+    try:
+        number = -1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = -1
+    if not LEAST[name] <= number < 2**62:
+        raise UserError(f"{name}={value!r}: give a whole number of at least {LEAST[name]}")
+    return number
+
+
+def check_kinds(method: object, backbone: object) -> None:
+    """A name, and a module if any."""
+    if not isinstance(method, str):
+        raise UserError(f"method={method!r}: give its name, such as 'bison'")
+    if not (backbone is None or isinstance(backbone, nn.Module)):
+        raise UserError(f"backbone={backbone!r}: give a torch.nn.Module that returns features")
 
 
 def check_device(name: str) -> None:

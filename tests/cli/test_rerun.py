@@ -22,7 +22,7 @@ def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text("")
-    assert "holds 0 records" in call("rerun", path).err
+    assert "holds no record" in call("rerun", path).err
     call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
     assert "ends with line 1" in call("rerun", f"{path}:2").err
     other = {**json.loads(path.read_text()), "accuracy": [[0.0]], "commit": "other"}

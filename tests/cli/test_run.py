@@ -374,7 +374,8 @@ def test_a_damaged_checkpoint_is_set_aside(damage: str, call: Call, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "other", [{"kind": "learner"}, {"spec": {}}, {"data_sha256": "0"}, {"steps": 1}]
+    "other",
+    [{"kind": "learner"}, {"spec": {}}, {"data_sha256": "0"}, {"train_sha256": "0"}, {"steps": 1}],
 )
 def test_a_checkpoint_of_something_else_is_refused(
     other: dict[str, Any], call: Call, tmp_path: Path
@@ -421,11 +422,15 @@ def test_a_run_that_another_process_trains_is_left_to_it(call: Call, tmp_path: P
     assert list(lock.parent.iterdir()) == [lock]
 
 
-def test_results_of_other_images_are_not_taken_for_these(call: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize("split", ["data_sha256", "train_sha256"])
+def test_results_of_other_images_are_not_taken_for_these(
+    split: str, call: Call, tmp_path: Path
+) -> None:
     words = ("run", "finetune", *SMALL, "--out", tmp_path)
     call(*words)
     (record,) = records(tmp_path)
-    line = json.dumps(record | {"data_sha256": "0"})
+    assert len(record[split]) == 64
+    line = json.dumps(record | {split: "0"})
     (tmp_path / "results.jsonl").write_text(f"{line}\n")
     refused(call(*words), "is of other images than split-digits holds now: choose another --out")
 

@@ -166,6 +166,14 @@ def test_a_reference_on_other_images_is_none(tmp_path: Path) -> None:
     assert any("1 run without AI" in warning for warning in load(tmp_path).warnings)
 
 
+def test_runs_of_one_method_on_different_images_are_pointed_out(tmp_path: Path) -> None:
+    found = records("generic", 2)
+    for record in found:
+        put(tmp_path / "x", changed(record, train_sha256=str(record["seed"])))
+    (warning,) = [one for one in load(tmp_path).warnings if "on other images" in one]
+    assert warning.startswith("x: 3 runs on other images than the first of the same method")
+
+
 def test_items_that_do_not_report_ai_need_no_reference(tmp_path: Path) -> None:
     put(tmp_path / "time", *records("efficiency", 1))
     assert load(tmp_path).warnings == []

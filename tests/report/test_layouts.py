@@ -266,6 +266,17 @@ def test_column_precision_of_the_newest_classes() -> None:
     assert cell.paper == Published(50.8, None)
 
 
+def test_a_class_that_no_image_is_given_has_precision_0() -> None:
+    found = prepared(made_up("confusion", 2))
+    for record in found:
+        for row in record["confusion"][-1] if record["method"] == "ssil" else ():
+            row[8] = 0
+    (table,) = tables("confusion", found)
+    cell = at(table, "SS-IL", "Split CIFAR-10, order:confusion, M = 0.5k", "ship ↑")
+    assert cell.ours is not None
+    assert (cell.ours.n, cell.ours.mean) == (2, 0)
+
+
 def test_curves_have_a_column_for_each_task() -> None:
     (table,) = made("curves", 2)
     sizes = {group: len(numbers) for group, numbers in table.groups().items()}

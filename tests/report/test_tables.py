@@ -92,6 +92,15 @@ def test_ai_needs_the_same_stream(change: dict[str, Any]) -> None:
     assert run["reference"] is None
 
 
+@pytest.mark.parametrize(("there", "found"), [("a", True), (None, True), ("b", False)])
+def test_ai_needs_the_same_images_to_learn_from_as_far_as_runs_tell(
+    there: str | None, found: bool
+) -> None:
+    tune, run = record("finetune", FORGOT), record("er", GOOD)
+    pair = [tune | {"train_sha256": there}, run | {"train_sha256": "a"}]
+    assert (with_intransigence(pair)[1]["reference"] is not None) == found
+
+
 def test_ai_pairs_each_seed_with_its_own_reference() -> None:
     found = with_intransigence(
         [

@@ -74,8 +74,9 @@ def opened(name: str, folder: Path, about: dict[str, Any]) -> Dataset:
         Batch(torch.from_numpy(arrays[f"{split}_x"]), torch.from_numpy(arrays[f"{split}_y"]))
         for split in SPLITS
     )
-    names = tuple(layout.class_names)
-    return Dataset(name, train, test, len(names), layout.tasks, names, about["sha256"]["test"])
+    names, sums = tuple(layout.class_names), about["sha256"]
+    classes, tasks = len(names), layout.tasks
+    return Dataset(name, train, test, classes, tasks, names, sums["test"], sums["train"])
 
 
 @contextmanager

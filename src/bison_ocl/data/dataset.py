@@ -19,6 +19,8 @@ class Dataset:
     class_names: tuple[str, ...]
     test_sha256: str = ""
     """of the test images' bytes followed by their labels'; empty where nobody asked"""
+    train_sha256: str = ""
+    """likewise of the images to learn from"""
 
     @property
     def shape(self) -> tuple[int, int, int]:

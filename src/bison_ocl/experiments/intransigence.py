@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bison_ocl.evaluate.metrics import intransigence
+from bison_ocl.experiments.digests import TEST, differ
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.spec import precision_of
 
@@ -34,7 +35,8 @@ def with_intransigence(records: Sequence[Record], beside: Sequence[Record] = ())
 
 def reference_for(record: Record, fitting: Sequence[Record]) -> Record | None:
     """Of several FINE-TUNE runs on the same stream, the one that was run most alike."""
-    return max(reversed(fitting), key=lambda one: agreement(record, one)) if fitting else None
+    same = [one for one in reversed(fitting) if not differ(record, one)]
+    return max(same, key=lambda one: agreement(record, one)) if same else None
 
 
 def agreement(one: Record, other: Record) -> tuple[int, bool]:
@@ -61,6 +63,6 @@ def filled(record: Record, closest: Record | None) -> Record:
 
 def same_stream(record: Record) -> tuple[Any, ...]:
     """What two runs must share for their accuracies to be compared task by task."""
-    images = [record["data"], record["data_options"], record.get("data_sha256")]
+    images = [record["data"], record["data_options"], record.get(TEST)]
     order = tuple(record["class_order"])
     return json.dumps(images, sort_keys=True), record["stream"], order, record["seed"]

@@ -9,6 +9,7 @@ import torch
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import records
 from bison_ocl.experiments.devices import checked_precision
+from bison_ocl.experiments.digests import differ
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job, Say, Watch, run
 from bison_ocl.experiments.spec import identity, precision_of
@@ -21,6 +22,8 @@ def chosen(place: str) -> Record:
     if not path.is_file():
         raise UserError(f"there is no file {path}: give FILE:LINE, such as runs/results.jsonl:3")
     lines = records.contents(path).splitlines()
+    if not lines:
+        raise UserError(f"{path} holds no record: run something first")
     if not number and len(lines) != 1:
         raise UserError(f"{path} holds {len(lines)} records: say which, {path}:1 to :{len(lines)}")
     if number > len(lines):
@@ -75,8 +78,7 @@ def compared(before: Record, after: Record) -> str:
         if told[0].get(name) != told[1].get(name)
     ]
     together = before["timing"].get("seeds_at_once", 1)
-    images = [record.get("data_sha256") for record in (before, after)]
-    reasons += ["the images are others"] * (images[0] != images[1])
+    reasons += ["the images are others"] * differ(before, after)
     reasons += [f"it was trained among {together} seeds and is now alone"] * (together != 1)
     AA = [100 * record["metrics"]["AA"] for record in (before, after)]
     why = "; ".join(reasons) or "no reason is known"

@@ -9,6 +9,7 @@ from bison_ocl import tree
 from bison_ocl.evaluate.anytime import area_under_curve
 from bison_ocl.evaluate.confusion import in_original_ids
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
+from bison_ocl.experiments.digests import digests
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.experiments.loss_curve import Intervals
 from bison_ocl.experiments.progress import Counts, Progress
@@ -38,7 +39,7 @@ def record_of(run: Run) -> Record:
         "losses": Intervals(run.steps).curve(progress.losses),
         **({"anytime": progress.anytime} if run.stream.overlapping else {}),
         "timing": timing_of(progress, run.together or 1, run.compiled),
-        "data_sha256": run.stream.dataset.test_sha256 or None,
+        **digests(run.stream.dataset),
         "environment": environment(run.device),
         "commit": commit(),
     }

@@ -13,6 +13,7 @@ from bison_ocl import checkpoint
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.experiments.devices import has_kernels
+from bison_ocl.experiments.digests import differ, digests
 from bison_ocl.experiments.progress import Progress
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.labels import Labels
@@ -93,8 +94,8 @@ class Run:
         tensors, header = checkpoint.read(path)
         if header.get("kind") != "run" or not self.spec.is_of(header["spec"]):
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
-        begun_on = (header.get("data_sha256"), header.get("steps"))
-        if begun_on not in ((None, None), (self.stream.dataset.test_sha256, self.steps)):
+        other_steps = header.get("steps") not in (None, self.steps)
+        if other_steps or differ(header, digests(self.stream.dataset)):
             raise UserError(f"{path} was begun on other images: put them back, or remove it")
         if header["memory_format"] != MEMORY_FORMAT:
             raise UserError(f"{path} is in memory format {header['memory_format']}: begin anew")
@@ -118,7 +119,7 @@ class Run:
             "threads": torch.get_num_threads(),
             "memory_format": MEMORY_FORMAT,
             "seeds_at_once": self.together,
-            "data_sha256": self.stream.dataset.test_sha256,
+            **digests(self.stream.dataset),
             "steps": self.steps,
         }
         checkpoint.write(path, tensors, header)

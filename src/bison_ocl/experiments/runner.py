@@ -15,6 +15,7 @@ from bison_ocl.data.places import cache_folder
 from bison_ocl.durable import check_writable
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments import devices, records
+from bison_ocl.experiments.digests import differ, digests
 from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.records import Record
@@ -91,7 +92,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     check_writable(job.checkpoints)
     records.check_appendable(job.results)
     if job.resume and records.set_aside_torn_line(job.results):
-        say(f"set aside a cut-off line in {job.results}.torn; that seed runs again")
+        say(f"set aside a cut-off line in {job.results}.torn; its run counts as not done")
     with claimed(job, specs):
         finished = finished_of(job, specs, dataset)
         left = [spec for spec in specs if spec.seed not in finished]
@@ -121,7 +122,7 @@ def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, 
     found = records.read(job.results)
     done = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
     for seed, record in done.items():
-        if record.get("data_sha256") not in (None, dataset.test_sha256 or None):
+        if differ(record, digests(dataset)):
             raise UserError(
                 f"seed {seed} in {job.results} is of other images than {job.data} holds now: "
                 "choose another --out"
@@ -188,13 +189,13 @@ def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> R
 
 
 def tell_regrouped(runs: Sequence[Run], say: Say) -> None:
-    """Say where the last digits of a result will not be those of an uninterrupted run."""
+    """Say where a result will not be that of an uninterrupted run."""
     for run in runs:
         before, left = run.together, run.steps - run.progress.step
         if before not in (None, len(runs)) and left:
             say(
                 f"seed {run.spec.seed} was trained among {before} and goes on among {len(runs)}: "
-                "its result is as good, but not the same to the last digit"
+                "its result is as good, but not the same: numbers are rounded otherwise"
             )
 
 

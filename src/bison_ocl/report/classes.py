@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bison_ocl.data.cifar10 import CIFAR10
-from bison_ocl.evaluate.confusion import Integers, Pairs
+from bison_ocl.evaluate.confusion import Floats, Integers, Pairs, column_precision
 from bison_ocl.experiments.records import Record
 
 SIMILAR: dict[tuple[str, str], Pairs] = {
@@ -24,6 +26,11 @@ def task_of_class(record: Record) -> Integers:
     """After which task each class was first tested, from 0 [C]; needs confusion matrices."""
     tested = np.array(record["confusion"]).sum(2) > 0
     return np.asarray(tested.argmax(0))
+
+
+def shown_precision(counts: Sequence[Sequence[int]]) -> Floats:
+    """Of the images given each class, the share that is right [C]; 0 where none is given it."""
+    return np.nan_to_num(column_precision(counts))
 
 
 def newest(record: Record) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from bison_ocl.errors import UserError, reason
+from bison_ocl.experiments.digests import differ
 from bison_ocl.experiments.intransigence import REFERENCE, with_intransigence
 from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
@@ -149,7 +150,8 @@ def missing_references(item: str, records: Sequence[Record]) -> list[str]:
 
 def doubts(item: str, records: Sequence[Record], compared: bool = True) -> list[str]:
     """What may be wrong with the numbers themselves. compared: whether AI is looked at."""
-    return (other_references(item, records) if compared else []) + diverged(item, records)
+    references = other_references(item, records) if compared else []
+    return references + other_images(item, records) + diverged(item, records)
 
 
 def other_references(item: str, records: Sequence[Record]) -> list[str]:
@@ -169,6 +171,19 @@ def differing(record: Record) -> list[str]:
     shared = {name: asked[name] for name in settings_of(REFERENCE) if name in asked}
     shared["precision"] = precision_of(record)
     return [name for name, value in shared.items() if reference.get(name) != value]
+
+
+def other_images(item: str, records: Sequence[Record]) -> list[str]:
+    """Which experiments have runs on different images, in one line."""
+    firsts: dict[str, Record] = {}
+    found = [one for one in own(records) if differ(one, firsts.setdefault(experiment(one), one))]
+    if not found:
+        return []
+    first = found[0]
+    return [
+        f"{item}: {plural(len(found), 'run')} on other images than the first of the same method "
+        f"(first: {first['method']}, {first['data']}, seed {first['seed']})"
+    ]
 
 
 def diverged(item: str, records: Sequence[Record]) -> list[str]:

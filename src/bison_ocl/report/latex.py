@@ -120,13 +120,13 @@ def body(table: Table, usual: int) -> Iterator[str]:
 def spread_out(table: Table, line: Line, shown: Shown) -> Iterator[str]:
     """The cells of a line; what FINE-TUNE has is shown once for all memories of a group."""
     texts = [
-        (column.group, shown(cell, column, table))
+        (column.group, column.measure.name, shown(cell, column, table))
         for cell, column in zip(line.cells, table.columns, strict=True)
     ]
     if not line.label.reference:
-        yield from (text for _, text in texts)
+        yield from (text for *_, text in texts)
         return
-    for (_, text), same in groupby(texts):
+    for (*_, text), same in groupby(texts):
         width = len(list(same))
         yield text if width == 1 else rf"\multicolumn{{{width}}}{{c}}{{{text}}}"
 

@@ -102,7 +102,7 @@ def confusion(item: str, records: Sequence[Record]) -> list[Table]:
 
     meaning = (
         "precision of the newest classes at the end: images of the class among all that are given "
-        "it; ours is the mean over runs, the paper's that of its mean matrix"
+        "it, 0 where none is; ours is the mean over runs, the paper's that of its mean matrix"
     )
     return [by_measure(item, compared(records), shown, notes=(meaning,))]
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from bison_ocl.evaluate.confusion import (
     Pairs,
-    column_precision,
     similar_confusion,
     similar_precision,
 )
 from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
 from bison_ocl.experiments.records import Record
+from bison_ocl.report.classes import shown_precision
 from bison_ocl.report.places import Place, place_of
 
 Better = Literal["higher", "lower"] | None
@@ -110,7 +110,7 @@ def of_confusion(name: str, better: Better, share: Callable[[Counts], float]) ->
 
 def precision(label: int, name: str) -> Measure:
     """Of the images given a class, the share that is right."""
-    return of_confusion(name, "higher", lambda counts: float(column_precision(counts)[label]))
+    return of_confusion(name, "higher", lambda counts: float(shown_precision(counts)[label]))
 
 
 def similar(pairs: Pairs) -> tuple[Measure, Measure]:

@@ -98,6 +98,15 @@ def test_precision_of_the_newest_classes_beside_the_papers() -> None:
     assert "paper" in legend_texts(figure)
 
 
+def test_seeds_may_meet_the_newest_classes_in_any_order() -> None:
+    found = [dict(record) for record in of("confusion")]
+    for record in found[::2]:
+        *first, one, other = record["class_order"]
+        record["class_order"] = [*first, other, one]
+    (axes,) = newest_precision("confusion", found).axes
+    assert {text.get_text() for text in axes.get_xticklabels()} == {"ship", "frog"}
+
+
 def test_seeds_that_end_differently_have_no_newest_classes_in_common() -> None:
     with pytest.raises(NotShown, match="same classes"):
         newest_precision("demo", of("demo"))

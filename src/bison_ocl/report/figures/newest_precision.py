@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bison_ocl.evaluate.confusion import column_precision
 from bison_ocl.experiments.records import Record
-from bison_ocl.report.classes import newest
+from bison_ocl.report.classes import newest, shown_precision
 from bison_ocl.report.figures.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.grid import THIN, grid, note
@@ -21,7 +20,7 @@ from bison_ocl.report.figures.panels import place_title, seeds
 from bison_ocl.report.figures.style import common_look
 from bison_ocl.report.names import class_name
 
-NOTE = "Of the images given one of the newest classes, the share that is right."
+NOTE = "Of the images given one of the newest classes, the share that is right; 0 if none is."
 
 
 @common_look()
@@ -29,7 +28,7 @@ def newest_precision(item: str, records: Sequence[Record]) -> Figure:
     """A bar for each method and class of the last task; lines across: the paper's numbers."""
     shown = with_confusion(item, records)
     classes = newest_of(shown[0].group)
-    if any(newest_of(line.group) != classes for line in shown):
+    if any(set(newest_of(line.group)) != set(classes) for line in shown):
         raise NotShown("the runs do not end with the same classes")
     names = [class_name(shown[0].group.first["data"], label) for label in classes]
     figure, (axes,) = grid(1, width=5.6)
@@ -53,14 +52,14 @@ def newest_precision(item: str, records: Sequence[Record]) -> Figure:
 
 
 def newest_of(group: Group) -> list[int]:
-    """The classes of the last task, on which all seeds must agree."""
-    found = {newest(record) for record in group.records}
+    """The classes of the last task, on which all seeds must agree, whichever came first."""
+    found = {frozenset(newest(record)) for record in group.records}
     if len(found) > 1:
         raise NotShown("the seeds do not end with the same classes")
-    return list(found.pop())
+    return list(newest(group.first))
 
 
 def precision(group: Group, classes: Sequence[int]) -> Floats:
     """In percent [seeds, classes]."""
-    last = [column_precision(record["confusion"][-1]) for record in group.records]
+    last = [shown_precision(record["confusion"][-1]) for record in group.records]
     return 100 * np.array(last)[:, list(classes)]
