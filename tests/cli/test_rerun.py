@@ -35,6 +35,13 @@ def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> N
     assert "AA was" in said.out
 
 
+def test_the_same_accuracy_on_other_images_is_not_the_same(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "train_sha256": "0"}) + "\n")
+    assert "the images are others" in call("rerun", path, "--out", tmp_path / "again").out
+
+
 def test_it_is_really_run_again_and_comes_out_the_same(call: Call, tmp_path: Path) -> None:
     call("run", "bison", *SMALL, "--memory", "20", "--seeds", "0-1", "--out", tmp_path)
     words = ["rerun", f"{tmp_path / 'results.jsonl'}:2"]

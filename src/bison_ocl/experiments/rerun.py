@@ -68,7 +68,7 @@ def rerun(
 
 def compared(before: Record, after: Record) -> str:
     """Whether two records of one run agree, and if not, what could be the reason."""
-    if before["accuracy"] == after["accuracy"]:
+    if before["accuracy"] == after["accuracy"] and not differ(before, after):
         return "the same to the last digit"
     pairs = [(record["environment"], record["commit"]) for record in (before, after)]
     told = [{**environment, "commit": commit} for environment, commit in pairs]
