@@ -45,11 +45,15 @@ def test_edited_source_begins_anew(path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_depends_on_the_rest_is_reckoned_again(path: Path) -> None:
-    steps = {"bf16, 10 seeds": {"ms": 4.0}, "bf16, 10 seeds, compiled": {"ms": 2.0}}
     for ms in (1.0, 2.0):
         gpu.Table(path).keep(["roofline"], lambda ms=ms: {"ms": ms}, again=True)
     assert json.loads(path.read_text())["roofline"] == {"ms": 2.0}
-    assert gpu.fastest(steps) == 2.0
+
+
+def test_a_step_that_failed_is_not_the_fastest() -> None:
+    steps = {"bf16, 10 seeds": {"ms": 4.0}, "bf16, 1 seeds": {"ms": 1.0}}
+    assert gpu.fastest(steps | {"bf16, 10 seeds, compiled": {"ms": 2.0}}) == 2.0
+    assert gpu.fastest(steps | {"bf16, 10 seeds, compiled": {"failed": "no"}}) == 4.0
 
 
 def test_another_commit_begins_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,9 +44,9 @@ def quantised(x: Tensor) -> Tensor:
         return x
     if not x.dtype.is_floating_point:
         raise UserError(f"images must be uint8 or float in [0, 1], not {x.dtype}: convert them")
-    if not x.float().isfinite().all():
-        raise UserError("images hold NaN or infinite values: drop or repair them")
     x = x.float()
+    if not x.isfinite().all():
+        raise UserError("images hold NaN or infinite values: drop or repair them")
     if x.numel() and (x.min() < -ROUNDING or x.max() > 1 + ROUNDING):
         low, high = x.min().item(), x.max().item()
         raise UserError(f"float images must lie in [0, 1], not [{low:.6g}, {high:.6g}]: scale them")

@@ -12,7 +12,7 @@ import typer
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(help="They hold results.jsonl, other *.jsonl or such folders; or files."),
+        typer.Argument(help="Folders with results.jsonl, other *.jsonl or such folders; or files."),
     ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report; else beside the first results.")

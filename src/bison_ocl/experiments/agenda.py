@@ -17,8 +17,8 @@ from bison_ocl.stream.streams import DEFAULT
 def listing(step: float, step_alone: float, processes: int) -> Table:
     """Every item: what it is, where the paper shows it, its runs and their cost; last, all of them.
 
-    step: seconds for one of ER, among others or alone. `new`: runs that no item above has, for what
-    several items share is run once.
+    step, step_alone: seconds for one of ER, among others and alone. `new`: runs that no item above
+    has, for what several items share is run once.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("item", "what", "in the paper"):

@@ -20,7 +20,7 @@ from bison_ocl.report.figures.panels import place_title, seeds
 from bison_ocl.report.figures.style import common_look
 from bison_ocl.report.names import class_name
 
-NOTE = "Of the images given one of the newest classes, the share that is right; 0 if none is."
+NOTE = "Of the images given one of the newest classes, the share that is right; 0 without any."
 
 
 @common_look()
