@@ -16,7 +16,7 @@ from bison_ocl.nets.tiles import BLOCK, Slabs, power_of_two
 
 
 @triton.jit
-def sums_of(partial, slab, c, C, PARTS: tl.constexpr, SPACE: tl.constexpr):
+def sums_of(partial, slab, c, C, PARTS, SPACE: tl.constexpr):
     """Both sums of a slab from their parts. partial: [slabs, 2, PARTS, C] -> [BC], [BC]"""
     part = tl.arange(0, SPACE)
     place = (slab * 2 * PARTS + part)[:, None] * C + c[None, :]
@@ -27,7 +27,7 @@ def sums_of(partial, slab, c, C, PARTS: tl.constexpr, SPACE: tl.constexpr):
 
 
 @triton.jit
-def moments_of(partial, slab, c, R, C, EPSILON, PARTS: tl.constexpr, SPACE: tl.constexpr):
+def moments_of(partial, slab, c, R, C, EPSILON, PARTS, SPACE: tl.constexpr):
     """Mean, variance and 1/√(variance + ε) of a slab's channels."""
     total, squares = sums_of(partial, slab, c, C, PARTS, SPACE)
     mean = total / R
@@ -37,8 +37,7 @@ def moments_of(partial, slab, c, R, C, EPSILON, PARTS: tl.constexpr, SPACE: tl.c
 
 @triton.jit
 def sum_kernel(
-    x, partial, R, LENGTH: tl.constexpr,
-    C: tl.constexpr, PARTS: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
+    x, partial, R, LENGTH, PARTS, C: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
     """partial[slab, :, part, c] = Σ x and Σ x² over the pixels of a part."""
     part, slab = tl.program_id(0), tl.program_id(2).to(tl.int64)
@@ -58,9 +57,9 @@ def sum_kernel(
 
 @triton.jit
 def apply_kernel(
-    x, partial, scale, shift, beside, y, means, variances, R, EACH, EPSILON,
-    LENGTH: tl.constexpr, C: tl.constexpr, PARTS: tl.constexpr, SPACE: tl.constexpr,
-    RELU: tl.constexpr, ADD: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
+    x, partial, scale, shift, beside, y, means, variances, R, EACH, EPSILON, LENGTH, PARTS,
+    C: tl.constexpr, SPACE: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr,
+    BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
     """y = relu((x − mean) / √(variance + ε) · scale + shift + beside)"""
     slab = tl.program_id(2).to(tl.int64)
@@ -101,9 +100,8 @@ def slopes_at(
 
 @triton.jit
 def back_sum_kernel(
-    slope, x, y, means, variances, scale, shift, partial, R, EACH, EPSILON,
-    LENGTH: tl.constexpr, C: tl.constexpr, PARTS: tl.constexpr, RELU: tl.constexpr,
-    ADD: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
+    slope, x, y, means, variances, scale, shift, partial, R, EACH, EPSILON, LENGTH, PARTS,
+    C: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
     """partial[slab, :, part, c] = Σ g and Σ g·x̂ over the pixels of a part."""
     part, slab = tl.program_id(0), tl.program_id(2).to(tl.int64)
@@ -130,8 +128,8 @@ def back_sum_kernel(
 @triton.jit
 def back_apply_kernel(
     slope, x, y, means, variances, scale, shift, partial, to_x, to_beside, R, EACH, EPSILON,
-    LENGTH: tl.constexpr, C: tl.constexpr, PARTS: tl.constexpr, SPACE: tl.constexpr,
-    RELU: tl.constexpr, ADD: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
+    LENGTH, PARTS, C: tl.constexpr, SPACE: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr,
+    BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
     """to_x = scale / √(variance + ε) · (g − mean g − x̂ · mean (g·x̂)); to_beside = g"""
     slab = tl.program_id(2).to(tl.int64)
@@ -169,11 +167,11 @@ def normalise(
     partial = x.new_empty((cut.slabs, 2, parts, C), dtype=torch.float32)
     means, variances = (partial.new_empty((x.shape[0], each, C)) for _ in range(2))
     sum_kernel[(parts, cut.columns, cut.slabs)](
-        x, partial, cut.pixels, cut.to_sum, C, parts, BLOCK, width
+        x, partial, cut.pixels, cut.to_sum, parts, C, BLOCK, width
     )  # fmt: skip
     apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
         x, partial, scale, shift, x if beside is None else beside, y, means, variances,
-        cut.pixels, each, epsilon, cut.to_apply, C, parts, power_of_two(parts),
+        cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
         relu, beside is not None, BLOCK, width,
     )  # fmt: skip
     return y, means, variances
@@ -199,12 +197,12 @@ def normalise_back(
     partial = x.new_empty((cut.slabs, 2, parts, C), dtype=torch.float32)
     back_sum_kernel[(parts, cut.columns, cut.slabs)](
         slope, x, y, means, variances, scale, shift, partial, cut.pixels, each, epsilon,
-        cut.to_sum, C, parts, relu, add, BLOCK, width,
+        cut.to_sum, parts, C, relu, add, BLOCK, width,
     )  # fmt: skip
     back_apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
         slope, x, y, means, variances, scale, shift, partial,
         to_x, to_x if to_beside is None else to_beside,
-        cut.pixels, each, epsilon, cut.to_apply, C, parts, power_of_two(parts),
+        cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
         relu, add, BLOCK, width,
     )  # fmt: skip
     return to_x, to_beside, torch.unflatten(partial, 0, (-1, each))
