@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from bison_ocl.nets.convolution import convolution, convolve, spread, weight_gradient
+from bison_ocl.nets.convolution import convolution, convolve, image_gradient, weight_gradient
 from tests.nets.plain import convolved, numbers, slopes
 
 CASES = {
@@ -101,7 +101,7 @@ def test_runs_may_lie_along_any_axis_or_be_shared(dims: tuple[int | None, int | 
         one if dim is None else stacked.movedim(0, dim)
         for one, stacked, dim in zip((x, weight), runs, dims, strict=True)
     ]
-    together = torch.func.vmap(lambda a, b: convolve(a, b, 1, False, "ieee"), dims)(*given)
+    together = torch.func.vmap(lambda a, b: convolve(a, b, 1, "ieee"), dims)(*given)
     for run in range(3):
         own = [
             one if d is None else s[run] for one, s, d in zip((x, weight), runs, dims, strict=True)
@@ -145,25 +145,14 @@ def test_weights_stay_in_float32_beside_images_in_bfloat16() -> None:
     assert (to_weight - expected_weight).norm() < 0.02 * expected_weight.norm()
 
 
-@pytest.mark.parametrize("stride", [1, 2, 3])
-@pytest.mark.parametrize("size", [(4, 6), (5, 7), (1, 1)])
-def test_spread_puts_slopes_at_every_stride_th_pixel(stride: int, size: tuple[int, int]) -> None:
-    x = numbers(2, *size, 3)
-    slope = x[:, ::stride, ::stride]
-    found = spread(slope, x, stride)
-    assert torch.equal(found[:, ::stride, ::stride], slope)
-    assert found.shape == x.shape
-    assert found.count_nonzero() == slope.count_nonzero()
-
-
 def calls(dtype: torch.dtype) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Operators with arguments: one run, runs in line, runs of runs; turned filters."""
+    """Operators with arguments: one run, runs in line, runs of runs."""
     found: dict[str, tuple[Any, tuple[Any, ...]]] = {}
     for name, runs in (("one run", ()), ("runs", (2,)), ("runs of runs", (2, 3))):
         x, weight = numbers(*runs, 2, 5, 4, 3, dtype=dtype), numbers(*runs, 6, 3, 3, 3, dtype=dtype)
         slope = numbers(*runs, 2, 3, 2, 6, dtype=dtype)
-        found[f"convolve, {name}"] = (convolve, (x, weight, 2, False, "ieee"))
-        found[f"turned, {name}"] = (convolve, (slope, weight, 1, True, "ieee"))
+        found[f"convolve, {name}"] = (convolve, (x, weight, 2, "ieee"))
+        found[f"image_gradient, {name}"] = (image_gradient, (slope, weight, 2, 5, 4, "ieee"))
         found[f"weight_gradient, {name}"] = (weight_gradient, (x, slope, 3, 2, "ieee"))
     return found
 

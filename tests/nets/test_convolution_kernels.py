@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl.nets.convolution import spread
 from tests.nets.kernels import Kernels
 from tests.nets.plain import convolved, numbers, slopes
 
@@ -19,6 +18,7 @@ CASES = {
     "pointwise": (3, 1, 7, 7, 20, 20, 1, 1),
     "pointwise, halved": (2, 2, 9, 8, 20, 40, 1, 2),
     "several chunks and columns": (1, 1, 4, 4, 40, 70, 3, 1),
+    "several chunks and columns, halved": (1, 1, 5, 4, 40, 70, 3, 2),
 }
 """runs, images, height, width, channels in and out, side of the filters, stride"""
 
@@ -56,23 +56,32 @@ def close(found: Tensor, expected: Tensor, part: float = 1e-5) -> bool:
     return bool((found - expected).abs().max() <= part * expected.abs().max())
 
 
+def to_images(
+    kernels: Kernels, case: Case, x: Tensor, weight: Tensor, slope: Tensor, rounding: str = "ieee"
+) -> Tensor:
+    """The gradient in images."""
+    size, stride = x.shape[2:4], case[-1]
+    found: Tensor = kernels(
+        "convolution_kernels.image_gradient", slope, weight, stride, *size, rounding
+    )
+    return found
+
+
 @pytest.mark.parametrize("case", [*CASES.values(), MANY], ids=[*CASES, "many runs"])
 def test_outputs(kernels: Kernels, case: Case) -> None:
     x, weight, slope = runs_of(case)
     y, _, _ = wanted(case, x, weight, slope)
-    found = kernels("convolution_kernels.convolve", x, weight, case[-1], False, "ieee")
+    found = kernels("convolution_kernels.convolve", x, weight, case[-1], "ieee")
     assert found.dtype == torch.float32
     assert close(found, y)
 
 
-@each_case
-def test_gradient_in_images_is_a_turned_convolution(kernels: Kernels, case: Case) -> None:
+@pytest.mark.parametrize("case", [*CASES.values(), MANY], ids=[*CASES, "many runs"])
+def test_gradient_in_images(kernels: Kernels, case: Case) -> None:
     x, weight, slope = runs_of(case)
     _, to_x, _ = wanted(case, x, weight, slope)
-    apart = torch.stack(
-        [spread(own, images, case[-1]) for own, images in zip(slope, x, strict=True)]
-    )
-    found = kernels("convolution_kernels.convolve", apart, weight, 1, True, "ieee")
+    found = to_images(kernels, case, x, weight, slope)
+    assert found.dtype == torch.float32
     assert close(found, to_x)
 
 
@@ -105,10 +114,13 @@ def test_gradient_in_filters_is_a_sum_of_parts(kernels: Kernels, parts: int) -> 
 def test_images_in_bfloat16_are_summed_in_float32(kernels: Kernels) -> None:
     case = CASES["odd sizes, halved"]
     x, weight, slope = runs_of(case, torch.bfloat16)
-    y, _, to_weight = wanted(case, x, weight, slope)
-    found = kernels("convolution_kernels.convolve", x, weight, 2, False, "tf32")
+    y, to_x, to_weight = wanted(case, x, weight, slope)
+    found = kernels("convolution_kernels.convolve", x, weight, 2, "tf32")
     assert found.dtype == torch.bfloat16
     assert close(found, y, 2**-8)
+    found = to_images(kernels, case, x, weight, slope, "tf32")
+    assert found.dtype == torch.bfloat16
+    assert close(found, to_x, 2**-8)
     parts = kernels("convolution_kernels.weight_gradient", x, slope, 3, 2, 1, "tf32")
     assert parts.dtype == torch.float32
     assert close(parts.sum(1), to_weight)
@@ -119,7 +131,8 @@ def test_a_run_does_not_see_the_others(kernels: Kernels) -> None:
 
     def results(x: Tensor, weight: Tensor, slope: Tensor) -> list[Tensor]:
         return [
-            kernels("convolution_kernels.convolve", x, weight, 2, False, "ieee"),
+            kernels("convolution_kernels.convolve", x, weight, 2, "ieee"),
+            to_images(kernels, CASES["halved"], x, weight, slope),
             kernels("convolution_kernels.weight_gradient", x, slope, 3, 2, 1, "ieee"),
         ]
 

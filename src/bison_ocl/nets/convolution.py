@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.grad import conv2d_weight
+from torch.nn.grad import conv2d_input, conv2d_weight
 
 from bison_ocl.nets.precision import Precision
 from bison_ocl.nets.runs import in_line, serve_all_runs, takes_kernels, total_type
@@ -23,24 +23,39 @@ ROUNDING = {"fp32": "ieee", "tf32": "tf32", "bf16": "tf32"}
 
 
 @torch.library.custom_op("bison_ocl::convolve", mutates_args=())
-def convolve(x: Tensor, weight: Tensor, stride: int, turned: bool, rounding: str) -> Tensor:
-    """x: [..., N, H, W, C], weight: [..., O, k, k, C] -> [..., N, H', W', O]; dots: axes of runs
-
-    Turned: with the filters of another convolution, [..., C, k, k, O], each turned by half a
-    circle. That is the other one's gradient in its images.
-    """
+def convolve(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
+    """x: [..., N, H, W, C], weight: [..., O, k, k, C] -> [..., N, H', W', O]; dots: axes of runs"""
     runs, filters = in_line(x, 4), in_line(weight, 4)
     if takes_kernels(x):
         from bison_ocl.nets import convolution_kernels
 
-        y = convolution_kernels.convolve(runs, filters, stride, turned, rounding)
+        y = convolution_kernels.convolve(runs, filters, stride, rounding)
     else:
-        filters = filters.flip(2, 3).transpose(1, 4) if turned else filters
         pairs = zip(to_planes(runs), to_planes(filters), strict=True)
         pad = weight.shape[-2] // 2
         planes = [F.conv2d(images, own, stride=stride, padding=pad) for images, own in pairs]
         y = torch.stack(planes).movedim(2, -1).contiguous()
     return y.reshape(*x.shape[:-4], *y.shape[1:])
+
+
+@torch.library.custom_op("bison_ocl::image_gradient", mutates_args=())
+def image_gradient(
+    slope: Tensor, weight: Tensor, stride: int, height: int, width: int, rounding: str
+) -> Tensor:
+    """The gradient of `convolve` in its images. -> [..., N, height, width, C]"""
+    slopes, filters = in_line(slope, 4), in_line(weight, 4)
+    if takes_kernels(slope):
+        from bison_ocl.nets import convolution_kernels
+
+        to_x = convolution_kernels.image_gradient(slopes, filters, stride, height, width, rounding)
+    else:
+        shape = (slope.shape[-4], weight.shape[-1], height, width)
+        planes = [
+            conv2d_input(shape, own, at, stride, weight.shape[-2] // 2)  # type: ignore[no-untyped-call]
+            for own, at in zip(to_planes(filters), to_planes(slopes), strict=True)
+        ]
+        to_x = torch.stack(planes).movedim(2, -1).contiguous()
+    return to_x.reshape(*slope.shape[:-4], *to_x.shape[1:])
 
 
 @torch.library.custom_op("bison_ocl::weight_gradient", mutates_args=())
@@ -71,10 +86,14 @@ def parts(x: Tensor, slope: Tensor, side: int) -> int:
 
 
 @convolve.register_fake
-def _(x: Tensor, weight: Tensor, stride: int, turned: bool, rounding: str) -> Tensor:
+def _(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
     *runs, n, height, width, _ = x.shape
-    channels = weight.shape[-1 if turned else -4]
-    return x.new_empty((*runs, n, -(-height // stride), -(-width // stride), channels))
+    return x.new_empty((*runs, n, -(-height // stride), -(-width // stride), weight.shape[-4]))
+
+
+@image_gradient.register_fake
+def _(slope: Tensor, weight: Tensor, stride: int, height: int, width: int, rounding: str) -> Tensor:
+    return slope.new_empty((*slope.shape[:-3], height, width, weight.shape[-1]))
 
 
 @weight_gradient.register_fake
@@ -85,6 +104,7 @@ def _(x: Tensor, slope: Tensor, side: int, stride: int, rounding: str) -> Tensor
 
 
 serve_all_runs(convolve)
+serve_all_runs(image_gradient)
 serve_all_runs(weight_gradient)
 
 
@@ -96,7 +116,7 @@ class Convolution(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, weight: Tensor, filters: Tensor, stride: int, rounding: str) -> Tensor:
         """filters: [O, k, k, C], the weight as the kernels take it; its gradient goes to weight"""
-        y: Tensor = convolve(x, filters, stride, False, rounding)
+        y: Tensor = convolve(x, filters, stride, rounding)
         return y
 
     @staticmethod
@@ -128,7 +148,7 @@ class ConvolutionGradient(torch.autograd.Function):
         to_weight = weight_gradient(x, slope, filters.shape[1], stride, rounding)
         if not wanted:
             return torch.zeros_like(x[:0]), to_weight
-        return convolve(spread(slope, x, stride), filters, 1, True, rounding), to_weight
+        return image_gradient(slope, filters, stride, *x.shape[1:3], rounding), to_weight
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -142,18 +162,6 @@ def convolution(x: Tensor, weight: Tensor, stride: int, precision: Precision) ->
         x.contiguous(), weight, filters, stride, ROUNDING[precision]
     )
     return y
-
-
-def spread(slope: Tensor, x: Tensor, stride: int) -> Tensor:
-    """Slopes at every stride-th pixel of an image of x's size, zeros between them."""
-    if stride == 1:
-        return slope
-    n, height, width, channels = slope.shape
-    rows = torch.stack([slope, *[torch.zeros_like(slope)] * (stride - 1)], dim=3)
-    rows = rows.reshape(n, height, width * stride, channels)
-    whole = torch.stack([rows, *[torch.zeros_like(rows)] * (stride - 1)], dim=2)
-    whole = whole.reshape(n, height * stride, width * stride, channels)
-    return whole[:, : x.shape[1], : x.shape[2]].contiguous()
 
 
 def to_planes(x: Tensor) -> Tensor:

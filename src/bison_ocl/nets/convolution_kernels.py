@@ -66,6 +66,53 @@ def convolve_kernel(
 
 
 @triton.jit
+def halved_gradient_kernel(
+    slope, weight, to_x, M, H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr,
+    C: tl.constexpr, O: tl.constexpr, SIDE: tl.constexpr,
+    BM: tl.constexpr, BC: tl.constexpr, BK: tl.constexpr, ROUNDING: tl.constexpr,
+):  # fmt: skip
+    """to_x[s, h, w, c] = Σ_row Σ_column Σ_o slope[s, h', w', o] weight[s, o, row, column, c]
+
+    The gradient of a convolution of stride 2. A row of the filter saw every other row of the image,
+    h = 2h' + row − SIDE // 2. So the pixels m of a program are all (2a + low, 2b + right) for one
+    low and one right, 0 or 1: they share the places of the filter that saw them.
+    """
+    run, parity = (tl.program_id(2) // 4).to(tl.int64), tl.program_id(2) % 4
+    low, right = parity // 2, parity % 2
+    images = M // (HO * WO)
+    slope += run * M * O
+    weight += run * O * SIDE * SIDE * C
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    c = tl.program_id(1) * BC + tl.arange(0, BC)
+    n, a, b = m // (HO * WO), m // WO % HO, m % WO
+    top, left = (SIDE // 2 + low) % 2, (SIDE // 2 + right) % 2
+    rows, columns = (SIDE + 1 - top) // 2, (SIDE + 1 - left) // 2
+    chunks: tl.constexpr = (O + BK - 1) // BK
+    total = tl.zeros((BM, BC), dtype=tl.float32)
+    for i in range(rows * columns * chunks):
+        place = i // chunks
+        row, column = top + place // columns * 2, left + place % columns * 2
+        h, w = a + (SIDE // 2 + low - row) // 2, b + (SIDE // 2 + right - column) // 2
+        o = i % chunks * BK + tl.arange(0, BK)
+        there = (m < M) & (h >= 0) & (h < HO) & (w >= 0) & (w < WO)
+        start = ((n * HO + h) * WO + w) * O
+        slopes = tl.load(
+            slope + start[:, None] + o[None, :], mask=there[:, None] & (o < O)[None, :], other=0.0
+        )
+        start = ((o * SIDE + row) * SIDE + column) * C
+        filters = tl.load(
+            weight + start[:, None] + c[None, :],
+            mask=(o < O)[:, None] & (c < C)[None, :],
+            other=0.0,
+        )
+        total = tl.dot(slopes, filters, total, input_precision=ROUNDING)
+    h, w = 2 * a + low, 2 * b + right
+    there = ((m < M) & (h < H) & (w < W))[:, None] & (c < C)[None, :]
+    start = (((run * images + n) * H + h) * W + w) * C
+    tl.store(to_x + start[:, None] + c[None, :], total.to(to_x.dtype.element_ty), mask=there)
+
+
+@triton.jit
 def weight_gradient_kernel(
     x, slope, partial, M, PARTS,
     H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr, C: tl.constexpr,
@@ -93,10 +140,33 @@ def weight_gradient_kernel(
     tl.store(partial + place, total, mask=(k < SIDE * C)[:, None] & (o < O)[None, :])
 
 
-def convolve(x: Tensor, weight: Tensor, stride: int, turned: bool, rounding: str) -> Tensor:
+def convolve(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
+    """x: [S, N, H, W, C], weight: [S, O, k, k, C] -> [S, N, H', W', O]"""
+    return by_rows(x, weight, weight.shape[1], stride, False, rounding)
+
+
+def image_gradient(
+    slope: Tensor, weight: Tensor, stride: int, height: int, width: int, rounding: str
+) -> Tensor:
+    """slope: [S, N, H', W', O], weight: [S, O, k, k, C] -> [S, N, height, width, C]"""
+    if stride == 1:
+        return by_rows(slope, weight, weight.shape[4], 1, True, rounding)
+    S, N, HO, WO, O = slope.shape
+    side, C = weight.shape[3:]
+    M = N * HO * WO
+    BM, BC = tile(M, C, 4 * S)
+    to_x = slope.new_empty((S, N, height, width, C))
+    halved_gradient_kernel[(triton.cdiv(M, BM), triton.cdiv(C, BC), 4 * S)](
+        slope, weight, to_x, M, height, width, HO, WO, C, O, side,
+        BM, BC, block(O, 64 if O <= 64 else 32), rounding, num_warps=4, num_stages=stages(O),
+    )  # fmt: skip
+    return to_x
+
+
+def by_rows(x: Tensor, weight: Tensor, O: int, stride: int, turned: bool, rounding: str) -> Tensor:
     """x: [S, N, H, W, C], weight: [S, O, k, k, C], turned [S, C, k, k, O] -> [S, N, H', W', O]"""
     S, N, H, W, C = x.shape
-    O, side = weight.shape[4 if turned else 1], weight.shape[2]
+    side = weight.shape[2]
     HO, WO = -(-H // stride), -(-W // stride)
     y = x.new_empty((S, N, HO, WO, O))
     M = N * HO * WO
