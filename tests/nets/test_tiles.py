@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bison_ocl.nets.tiles import (
-    BLOCK,
+    BACKWARD,
+    FORWARD,
     MOST_PARTS,
     MULTIPROCESSORS,
     STEP,
+    WIDTH,
     Slabs,
     block,
     length,
@@ -23,7 +25,7 @@ pixels = st.integers(1, 10**6)
 channels = st.integers(1, 1024)
 runs = st.integers(1, 64)
 sides = st.sampled_from([1, 3])
-slabs = st.builds(Slabs, runs, pixels, channels)
+slabs = st.builds(Slabs, runs, pixels, channels, st.sampled_from([FORWARD, BACKWARD]))
 
 
 def is_power_of_two(n: int) -> bool:
@@ -56,7 +58,7 @@ def test_tiles_fill_the_gpu_where_they_can(pixels: int, channels: int, runs: int
     programs = -(-pixels // high) * -(-channels // wide) * runs
     assert programs >= 1
     smallest = -(-pixels // 64) * -(-channels // block(channels, 32)) * runs
-    assert programs >= min(MULTIPROCESSORS, smallest)
+    assert programs >= min(1.5 * MULTIPROCESSORS, smallest)
 
 
 @given(pixels, st.integers(1, 2000))
@@ -81,12 +83,12 @@ def test_gradients_are_cut_into_parts_none_of_them_empty(
 @given(slabs)
 def test_slabs_are_covered_and_no_part_of_a_sum_is_empty(cut: Slabs) -> None:
     assert is_power_of_two(cut.width)
-    assert 16 <= cut.width <= 64
+    assert 16 <= cut.width <= WIDTH
     assert (cut.columns - 1) * cut.width < cut.channels <= cut.columns * cut.width
     assert 1 <= cut.parts <= MOST_PARTS
-    assert cut.to_sum % BLOCK == cut.to_apply % BLOCK == 0
+    assert cut.to_sum % cut.block == cut.to_apply % cut.block == 0
     assert (cut.parts - 1) * cut.to_sum < cut.pixels <= cut.parts * cut.to_sum
-    assert cut.to_apply >= BLOCK
+    assert cut.to_apply >= cut.block
     assert cut.to_apply <= cut.to_sum
 
 
@@ -100,4 +102,4 @@ def test_ten_seeds_fill_an_h200() -> None:
     for stage in range(4):
         pixels, channels = 40 * (32 >> stage) ** 2, 20 << stage
         high, wide = tile(pixels, channels, 10)
-        assert -(-pixels // high) * -(-channels // wide) * 10 >= MULTIPROCESSORS
+        assert -(-pixels // high) * -(-channels // wide) * 10 >= 1.5 * MULTIPROCESSORS

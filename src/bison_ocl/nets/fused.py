@@ -71,4 +71,6 @@ class Fused:
         for values in torch.cat([self.found[name] for name in names], dim=1).unbind():
             now = torch.lerp(now, values.to(now.dtype), MOMENTUM)
         sizes = [len(self.stats[name]) for name in names]
-        return self.stats | dict(zip(names, torch.split(now, sizes), strict=True))
+        # Copies, so that each lies as the one it replaces and one kernel puts all in their places.
+        own = [values.clone() for values in torch.split(now, sizes)]
+        return self.stats | dict(zip(names, own, strict=True))

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bison_ocl.nets.norm import EPSILON
 from bison_ocl.nets.runs import in_line, serve_all_runs, takes_kernels, total_type
-from bison_ocl.nets.tiles import Slabs
+from bison_ocl.nets.tiles import BACKWARD, Slabs
 
 Three = tuple[Tensor, Tensor, Tensor]
 
@@ -117,7 +117,8 @@ def _(
     beside = torch.empty_like(x) if add else x.new_empty((*x.shape[:-4], 0))
     *runs, parts, channels = means.shape
     slabs = prod(runs) * parts
-    more = Slabs(slabs, x.numel() // (slabs * channels), channels).parts if takes_kernels(x) else 1
+    cut = Slabs(slabs, x.numel() // (slabs * channels), channels, BACKWARD)
+    more = cut.parts if takes_kernels(x) else 1
     sums = x.new_empty((*runs, parts, 2, more, channels), dtype=total_type(x))
     return torch.empty_like(x), beside, sums
 

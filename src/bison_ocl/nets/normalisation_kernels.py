@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from bison_ocl.nets.tiles import BLOCK, Slabs, power_of_two
+from bison_ocl.nets.tiles import BACKWARD, FORWARD, Slabs, power_of_two
 
 
 @triton.jit
@@ -162,17 +162,17 @@ def normalise(
     epsilon: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """x: [S, B, H, W, C], scale, shift: [S, C] -> y like x; means and variances [S, each, C]"""
-    cut, y = slabs_of(x, each), torch.empty_like(x)
+    cut, y = slabs_of(x, each, FORWARD), torch.empty_like(x)
     C, width, parts = cut.channels, cut.width, cut.parts
     partial = x.new_empty((cut.slabs, 2, parts, C), dtype=torch.float32)
     means, variances = (partial.new_empty((x.shape[0], each, C)) for _ in range(2))
     sum_kernel[(parts, cut.columns, cut.slabs)](
-        x, partial, cut.pixels, cut.to_sum, parts, C, BLOCK, width
+        x, partial, cut.pixels, cut.to_sum, parts, C, cut.block, width
     )  # fmt: skip
     apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
         x, partial, scale, shift, x if beside is None else beside, y, means, variances,
         cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
-        relu, beside is not None, BLOCK, width,
+        relu, beside is not None, cut.block, width,
     )  # fmt: skip
     return y, means, variances
 
@@ -191,24 +191,24 @@ def normalise_back(
 ) -> tuple[Tensor, Tensor | None, Tensor]:
     """Gradients in x, in what stood beside it, and in (shift, scale): [S, each, 2, parts, C]"""
     each = means.shape[1]
-    cut, to_x = slabs_of(x, each), torch.empty_like(x)
+    cut, to_x = slabs_of(x, each, BACKWARD), torch.empty_like(x)
     C, width, parts = cut.channels, cut.width, cut.parts
     to_beside = torch.empty_like(x) if add else None
     partial = x.new_empty((cut.slabs, 2, parts, C), dtype=torch.float32)
     back_sum_kernel[(parts, cut.columns, cut.slabs)](
         slope, x, y, means, variances, scale, shift, partial, cut.pixels, each, epsilon,
-        cut.to_sum, parts, C, relu, add, BLOCK, width,
+        cut.to_sum, parts, C, relu, add, cut.block, width,
     )  # fmt: skip
     back_apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
         slope, x, y, means, variances, scale, shift, partial,
         to_x, to_x if to_beside is None else to_beside,
         cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
-        relu, add, BLOCK, width,
+        relu, add, cut.block, width,
     )  # fmt: skip
     return to_x, to_beside, torch.unflatten(partial, 0, (-1, each))
 
 
-def slabs_of(x: Tensor, each: int) -> Slabs:
+def slabs_of(x: Tensor, each: int, block: int) -> Slabs:
     """x: [S, B, H, W, C], B in `each` parts"""
     slabs, C = x.shape[0] * each, x.shape[-1]
-    return Slabs(slabs, x.numel() // (slabs * C), C)
+    return Slabs(slabs, x.numel() // (slabs * C), C, block)

@@ -11,8 +11,10 @@ MULTIPROCESSORS = 132
 """Programs that a GPU works on at a time, at least."""
 STEP = 64
 """Output pixels that a program of the weight gradient takes at once."""
-BLOCK = 128
-"""Pixels that a program of the normalisation takes at once."""
+FORWARD, BACKWARD = 128, 64
+"""Pixels that a program of the normalisation takes at once; backwards it holds more of each."""
+WIDTH = 32
+"""Channels that it takes, at most."""
 MOST_PARTS = 32
 """Into how many parts a normalisation's sum over pixels is cut, at most: all who read it add up."""
 
@@ -29,9 +31,9 @@ def power_of_two(size: int) -> int:
 
 def tile(pixels: int, channels: int, runs: int) -> tuple[int, int]:
     """Output pixels and channels of one program: the largest tile that still fills the GPU."""
-    for high, wide in ((128, 128), (128, 64), (64, 64)):
+    for high, wide in ((128, 128), (128, 64), (128, 32), (64, 64)):
         width = block(channels, wide)
-        if -(-pixels // high) * -(-channels // width) * runs >= MULTIPROCESSORS:
+        if 2 * -(-pixels // high) * -(-channels // width) * runs >= 3 * MULTIPROCESSORS:
             return high, width
     return 64, block(channels, 32)
 
@@ -42,11 +44,15 @@ def stages(channels: int) -> int:
 
 
 def parts_of_gradient(pixels: int, inputs: int, outputs: int, side: int, runs: int) -> int:
-    """Into how many parts the sum over pixels is cut: the GPU is full, and no part too short."""
+    """Into how many parts the sum over pixels is cut: enough to fill the GPU, more if all are long.
+
+    Parts are added up later, so that many short ones cost more than they save.
+    """
     columns, rows = -(-outputs // block(outputs, 64)), -(-side * inputs // block(side * inputs, 64))
-    pieces = columns * side * rows
-    wanted = max(1, min(8 * MULTIPROCESSORS // (pieces * runs), pixels // (4 * STEP)))
-    return -(-pixels // length(pixels, wanted))
+    programs = columns * side * rows * runs
+    enough = min(2 * MULTIPROCESSORS // programs, pixels // (4 * STEP))
+    more = min(8 * MULTIPROCESSORS // programs, pixels // (10 * STEP))
+    return -(-pixels // length(pixels, max(1, enough, more)))
 
 
 def length(pixels: int, parts: int) -> int:
@@ -62,11 +68,13 @@ class Slabs:
     pixels: int
     """of a slab"""
     channels: int
+    block: int
+    """Pixels that a program takes at once."""
 
     @property
     def width(self) -> int:
         """Channels of a program."""
-        return block(self.channels, 64)
+        return block(self.channels, WIDTH)
 
     @property
     def columns(self) -> int:
@@ -75,7 +83,7 @@ class Slabs:
     @property
     def wanted(self) -> int:
         """Programs for the pixels of a slab that fill the GPU together with the other slabs'."""
-        return max(1, 8 * MULTIPROCESSORS // (self.slabs * self.columns))
+        return max(1, 4 * MULTIPROCESSORS // (self.slabs * self.columns))
 
     @property
     def to_sum(self) -> int:
@@ -93,4 +101,4 @@ class Slabs:
         return self._pixels_for(2 * self.wanted)
 
     def _pixels_for(self, programs: int) -> int:
-        return -(-self.pixels // (programs * BLOCK)) * BLOCK
+        return -(-self.pixels // (programs * self.block)) * self.block
