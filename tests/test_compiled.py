@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ class Kept:
         monkeypatch.setattr(inductor, "CompiledArtifact", self)
 
     def compile(self, graph: GraphModule, inputs: list[Tensor], **_: Any) -> Kept:
+        warnings.warn("consider another precision", stacklevel=1)
         self.graphs.append(graph)
         return self
 
@@ -116,6 +118,19 @@ def test_other_settings_forms_and_fixed_parts_are_compiled_anew(
         fast = compiled(doubled, name, tmp_path, first, y)
         torch.testing.assert_close(tree.leaves(fast(first, y)), tree.leaves(doubled(first, y)))
     assert len(compiler.graphs) == len(list(tmp_path.iterdir())) == 6
+
+
+def test_the_compilers_advice_is_not_shown_but_the_functions_own_is(
+    compiler: Kept, tmp_path: Path
+) -> None:
+    def speaking(x: Tensor) -> Tensor:
+        warnings.warn("of the function", stacklevel=1)
+        return x + 1
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        compiled(speaking, "speaking", tmp_path, torch.ones(2))
+    assert {str(one.message) for one in heard} == {"of the function"}
 
 
 def test_names_do_not_depend_on_values() -> None:

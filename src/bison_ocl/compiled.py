@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -34,8 +35,9 @@ def compiled(f: Callable[..., T], name: str, folder: Path, *examples: Any) -> Ca
     """
     inputs = tree.leaves(examples)
     path = folder / f"{digest(name, examples, inputs[0].device)}.compiled"
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings():
         form = f(*tree.map_leaves(torch.clone, examples))
+        warnings.simplefilter("ignore")  # the compiler's advice to those who call it
         run = load(path) if path.exists() else compile_anew(f, examples, path)
 
     def call(*trees: Any) -> T:
