@@ -16,6 +16,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a user may have set for the command must not reach the tests of it.
-for name in ("FORCE_COLOR", "BISON_OCL_CACHE", "BISON_OCL_COMMIT", "MLFLOW_TRACKING_URI"):
+unwanted = ["FORCE_COLOR", "BISON_OCL_CACHE", "MLFLOW_TRACKING_URI"]
+if "BISON_OCL_EQUALITY" not in os.environ:  # that record says of which commit it is
+    unwanted.append("BISON_OCL_COMMIT")
+for name in unwanted:
     os.environ.pop(name, None)
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
