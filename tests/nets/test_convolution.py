@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -93,20 +94,45 @@ def test_gradients_of_each_image_in_each_run_equal_a_loop(case: Case) -> None:
             torch.testing.assert_close(tuple(part[run, image] for part in together), alone)
 
 
+def into_images(slope: Tensor, weight: Tensor) -> Tensor:
+    """The gradient of a convolution of stride 2 in images of 5x5."""
+    found: Tensor = image_gradient(slope, weight, 2, 5, 5, "ieee")
+    return found
+
+
+def by_autograd(slope: Tensor, weight: Tensor) -> Tensor:
+    """The same through conv2d."""
+    x = torch.zeros(len(slope), 5, 5, weight.shape[-1], requires_grad=True, dtype=slope.dtype)
+    return slopes(convolved(x, weight, 2), slope, x)[0]
+
+
+@pytest.mark.parametrize(
+    ("operator", "plain", "size"),
+    [
+        (partial(convolve, stride=1, rounding="ieee"), partial(convolved, stride=1), (2, 5, 5, 3)),
+        (into_images, by_autograd, (2, 3, 3, 4)),
+    ],
+    ids=["convolve", "image_gradient"],
+)
 @pytest.mark.parametrize("dims", [(0, None), (None, 0), (2, 1)])
-def test_runs_may_lie_along_any_axis_or_be_shared(dims: tuple[int | None, int | None]) -> None:
-    x, weight = numbers(2, 5, 5, 3), numbers(4, 3, 3, 3, seed=1)
+def test_runs_may_lie_along_any_axis_or_be_shared(
+    dims: tuple[int | None, int | None],
+    operator: Callable[..., Tensor],
+    plain: Callable[..., Tensor],
+    size: tuple[int, ...],
+) -> None:
+    x, weight = numbers(*size), numbers(4, 3, 3, 3, seed=1)
     runs = [torch.stack([x, 2 * x, x + 1]), torch.stack([weight, weight + 1, -weight])]
     given = [
         one if dim is None else stacked.movedim(0, dim)
         for one, stacked, dim in zip((x, weight), runs, dims, strict=True)
     ]
-    together = torch.func.vmap(lambda a, b: convolve(a, b, 1, "ieee"), dims)(*given)
+    together = torch.func.vmap(operator, dims)(*given)
     for run in range(3):
         own = [
             one if d is None else s[run] for one, s, d in zip((x, weight), runs, dims, strict=True)
         ]
-        torch.testing.assert_close(together[run], convolved(*own, stride=1))
+        torch.testing.assert_close(together[run], plain(*own))
 
 
 def test_images_without_gradient_get_none() -> None:
@@ -153,6 +179,8 @@ def calls(dtype: torch.dtype) -> dict[str, tuple[Any, tuple[Any, ...]]]:
         slope = numbers(*runs, 2, 3, 2, 6, dtype=dtype)
         found[f"convolve, {name}"] = (convolve, (x, weight, 2, "ieee"))
         found[f"image_gradient, {name}"] = (image_gradient, (slope, weight, 2, 5, 4, "ieee"))
+        point = weight[..., 1:2, 1:2, :].contiguous()
+        found[f"pointwise, {name}"] = (image_gradient, (slope, point, 1, 3, 2, "ieee"))
         found[f"weight_gradient, {name}"] = (weight_gradient, (x, slope, 3, 2, "ieee"))
     return found
 

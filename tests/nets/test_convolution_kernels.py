@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from bison_ocl.nets.tiles import FULL, tile
 from tests.nets.kernels import Kernels
 from tests.nets.plain import convolved, numbers, slopes
 
@@ -22,11 +23,12 @@ CASES = {
 }
 """runs, images, height, width, channels in and out, side of the filters, stride"""
 
-MANY = (132, 1, 3, 3, 2, 3, 1, 1)
-"""as many runs as a GPU works on at a time: the largest tiles"""
+MANY = {"many runs": (FULL, 1, 3, 3, 2, 3, 1, 1), "many runs, halved": (50, 1, 5, 5, 3, 4, 3, 2)}
+"""as many runs as fill a GPU, or their gradients: the largest tiles"""
 
 Case = tuple[int, int, int, int, int, int, int, int]
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+large_too = pytest.mark.parametrize("case", [*CASES.values(), *MANY.values()], ids=[*CASES, *MANY])
 
 
 def runs_of(case: Case, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
@@ -56,6 +58,12 @@ def close(found: Tensor, expected: Tensor, part: float = 1e-5) -> bool:
     return bool((found - expected).abs().max() <= part * expected.abs().max())
 
 
+def test_many_runs_have_the_largest_tiles() -> None:
+    runs, _, height, width, *_, outputs, _, _ = MANY["many runs"]
+    assert tile(height * width, outputs, runs)[0] == 128
+    assert tile(9, 3, 4 * MANY["many runs, halved"][0])[0] == 128
+
+
 def to_images(
     kernels: Kernels, case: Case, x: Tensor, weight: Tensor, slope: Tensor, rounding: str = "ieee"
 ) -> Tensor:
@@ -67,7 +75,7 @@ def to_images(
     return found
 
 
-@pytest.mark.parametrize("case", [*CASES.values(), MANY], ids=[*CASES, "many runs"])
+@large_too
 def test_outputs(kernels: Kernels, case: Case) -> None:
     x, weight, slope = runs_of(case)
     y, _, _ = wanted(case, x, weight, slope)
@@ -76,13 +84,19 @@ def test_outputs(kernels: Kernels, case: Case) -> None:
     assert close(found, y)
 
 
-@pytest.mark.parametrize("case", [*CASES.values(), MANY], ids=[*CASES, "many runs"])
+@large_too
 def test_gradient_in_images(kernels: Kernels, case: Case) -> None:
     x, weight, slope = runs_of(case)
     _, to_x, _ = wanted(case, x, weight, slope)
     found = to_images(kernels, case, x, weight, slope)
     assert found.dtype == torch.float32
     assert close(found, to_x)
+
+
+def test_no_other_strides_have_a_gradient(kernels: Kernels) -> None:
+    x, weight, slope = runs_of((1, 1, 7, 7, 2, 3, 3, 3))
+    with pytest.raises(ValueError, match="a stride of 3"):
+        to_images(kernels, (1, 1, 7, 7, 2, 3, 3, 3), x, weight, slope)
 
 
 @each_case

@@ -16,6 +16,7 @@ SHAPES = {
     "several programs a slab": (1, 2, 3, 13, 10, 4),
     "several columns": (2, 1, 2, 3, 3, 70),
     "one pixel an image": (3, 2, 6, 1, 1, 5),
+    "several turns of a loop": (1, 1, 5, 31, 29, 3),
 }
 """runs, parts, images of a part, height, width, channels"""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
 import torch
 
-from bison_ocl.nets.runs import in_line, runs_first, takes_kernels, total_type
+from bison_ocl.nets.runs import countable, in_line, runs_first, takes_kernels, total_type
 from tests.nets.plain import numbers
 
 THREE = SimpleNamespace(batch_size=3)
@@ -49,3 +50,10 @@ def test_sums_are_kept_in_float32_at_least() -> None:
 
 def test_the_cpu_takes_no_kernels() -> None:
     assert not takes_kernels(numbers(1, dtype=torch.float32))
+
+
+def test_more_than_kernels_can_count_is_refused() -> None:
+    """4,756 images of 84x84 with 64 filters; how many runs there are does not matter."""
+    countable(torch.empty(100, 4755, 84, 84, 64, device="meta"))
+    with pytest.raises(ValueError, match="pass fewer images at once"):
+        countable(torch.empty(1, 2), torch.empty(1, 4756, 84, 84, 64, device="meta"))

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from bison_ocl.nets.tiles import (
     BACKWARD,
     FORWARD,
+    FULL,
     MOST_PARTS,
-    MULTIPROCESSORS,
+    ROOM,
     STEP,
     WIDTH,
     Slabs,
     block,
+    depth,
     length,
     parts_of_gradient,
     power_of_two,
@@ -58,7 +60,7 @@ def test_tiles_fill_the_gpu_where_they_can(pixels: int, channels: int, runs: int
     programs = -(-pixels // high) * -(-channels // wide) * runs
     assert programs >= 1
     smallest = -(-pixels // 64) * -(-channels // block(channels, 32)) * runs
-    assert programs >= min(1.5 * MULTIPROCESSORS, smallest)
+    assert programs >= min(FULL, smallest)
 
 
 @given(pixels, st.integers(1, 2000))
@@ -92,9 +94,25 @@ def test_slabs_are_covered_and_no_part_of_a_sum_is_empty(cut: Slabs) -> None:
     assert cut.to_apply <= cut.to_sum
 
 
+@given(channels, st.integers(1, 10**6), st.integers(1, 10**6))
+def test_a_loop_keeps_at_least_one_load_in_flight_and_no_more_than_there_is_room_for(
+    channels: int, load: int, room: int
+) -> None:
+    found = stages(channels, load, room)
+    assert 1 <= found <= 3
+    assert found == 1 or found * load <= room
+
+
+def test_loads_of_float32_are_fewer_where_a_gpu_has_little_room() -> None:
+    """80 channels of ten seeds in TF32, on an H200 and on a GPU of 99 KiB."""
+    load = sum(tile(40 * 8**2, 80, 10)) * 64 * 4
+    assert stages(80, load, ROOM) == 3
+    assert stages(80, load, 99 * 1024) == 1
+
+
 @given(channels)
-def test_a_loop_keeps_at_least_one_load_in_flight(channels: int) -> None:
-    assert stages(channels) in (1, 3)
+def test_a_product_sums_over_all_of_few_channels_and_parts_of_many(channels: int) -> None:
+    assert depth(channels) == (block(channels, 64) if channels <= 64 else 32)
 
 
 def test_ten_seeds_fill_an_h200() -> None:
@@ -102,4 +120,4 @@ def test_ten_seeds_fill_an_h200() -> None:
     for stage in range(4):
         pixels, channels = 40 * (32 >> stage) ** 2, 20 << stage
         high, wide = tile(pixels, channels, 10)
-        assert -(-pixels // high) * -(-channels // wide) * 10 >= 1.5 * MULTIPROCESSORS
+        assert -(-pixels // high) * -(-channels // wide) * 10 >= FULL

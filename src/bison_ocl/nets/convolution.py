@@ -1,7 +1,7 @@
 """Convolutions of images that lie as [N, H, W, C]; under vmap, of all runs in one kernel.
 
 Operators of their own, so that tracing and compiling keep them whole: Triton kernels on a GPU,
-PyTorch's convolutions elsewhere. Zeros around the image; 3x3 or 1x1.
+PyTorch's convolutions elsewhere. Zeros around the image; 3x3 or 1x1; strides of 1 or 2.
 """
 
 from __future__ import annotations

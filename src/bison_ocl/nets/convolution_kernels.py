@@ -1,18 +1,22 @@
 """Convolutions of many small networks at once, as Triton kernels.
 
 Images lie as [S, N, H, W, C]: the three pixels of a row that a 3x3 filter covers are then 3C
-numbers in a line, and a convolution is three matrix products, one for each row of the filter. Every
-program works for one of the S networks. No atomics: the same inputs give the same bits.
+numbers in a line, and a convolution is three matrix products, one for each row of the filter. Only
+the gradient through a stride of two takes one for each place of it. Every program works for one of
+the S networks. No atomics: the same inputs give the same bits.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from bison_ocl.nets.tiles import STEP, block, length, stages, tile
+from bison_ocl.nets.runs import countable
+from bison_ocl.nets.tiles import ROOM, STEP, block, depth, length, stages, tile
 
 
 @triton.jit
@@ -66,50 +70,53 @@ def convolve_kernel(
 
 
 @triton.jit
+def slopes_of(slope, n, h, w, o, there, HO: tl.constexpr, WO: tl.constexpr, O: tl.constexpr):
+    """Channels o of the pixels (n, h, w), zero outside the image. [BM, BK]"""
+    there = there & (h >= 0) & (h < HO) & (w >= 0) & (w < WO)
+    place = (((n * HO + h) * WO + w) * O)[:, None] + o[None, :]
+    return tl.load(slope + place, mask=there[:, None] & (o < O)[None, :], other=0.0)
+
+
+@triton.jit
+def filters_of(weight, o, row, column, c, SIDE: tl.constexpr, C: tl.constexpr, O: tl.constexpr):
+    """One place of the filters o. [BK, BC]"""
+    place = (((o * SIDE + row) * SIDE + column) * C)[:, None] + c[None, :]
+    return tl.load(weight + place, mask=(o < O)[:, None] & (c < C)[None, :], other=0.0)
+
+
+@triton.jit
 def halved_gradient_kernel(
     slope, weight, to_x, M, H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr,
     C: tl.constexpr, O: tl.constexpr, SIDE: tl.constexpr,
     BM: tl.constexpr, BC: tl.constexpr, BK: tl.constexpr, ROUNDING: tl.constexpr,
 ):  # fmt: skip
-    """to_x[s, h, w, c] = Σ_row Σ_column Σ_o slope[s, h', w', o] weight[s, o, row, column, c]
+    """to_x[s, n, h, w, c] = Σ_row Σ_column Σ_o slope[s, n, h', w', o] weight[s, o, row, column, c]
 
     The gradient of a convolution of stride 2. A row of the filter saw every other row of the image,
     h = 2h' + row − SIDE // 2. So the pixels m of a program are all (2a + low, 2b + right) for one
     low and one right, 0 or 1: they share the places of the filter that saw them.
     """
     run, parity = (tl.program_id(2) // 4).to(tl.int64), tl.program_id(2) % 4
-    low, right = parity // 2, parity % 2
-    images = M // (HO * WO)
-    slope += run * M * O
-    weight += run * O * SIDE * SIDE * C
+    low, right = SIDE // 2 + parity // 2, SIDE // 2 + parity % 2
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     c = tl.program_id(1) * BC + tl.arange(0, BC)
     n, a, b = m // (HO * WO), m // WO % HO, m % WO
-    top, left = (SIDE // 2 + low) % 2, (SIDE // 2 + right) % 2
-    rows, columns = (SIDE + 1 - top) // 2, (SIDE + 1 - left) // 2
+    rows, columns = (SIDE + 1 - low % 2) // 2, (SIDE + 1 - right % 2) // 2
     chunks: tl.constexpr = (O + BK - 1) // BK
+    slope += run * M * O
+    weight += run * O * SIDE * SIDE * C
     total = tl.zeros((BM, BC), dtype=tl.float32)
     for i in range(rows * columns * chunks):
-        place = i // chunks
-        row, column = top + place // columns * 2, left + place % columns * 2
-        h, w = a + (SIDE // 2 + low - row) // 2, b + (SIDE // 2 + right - column) // 2
-        o = i % chunks * BK + tl.arange(0, BK)
-        there = (m < M) & (h >= 0) & (h < HO) & (w >= 0) & (w < WO)
-        start = ((n * HO + h) * WO + w) * O
-        slopes = tl.load(
-            slope + start[:, None] + o[None, :], mask=there[:, None] & (o < O)[None, :], other=0.0
-        )
-        start = ((o * SIDE + row) * SIDE + column) * C
-        filters = tl.load(
-            weight + start[:, None] + c[None, :],
-            mask=(o < O)[:, None] & (c < C)[None, :],
-            other=0.0,
-        )
+        place, o = i // chunks, i % chunks * BK + tl.arange(0, BK)
+        row, column = low % 2 + place // columns * 2, right % 2 + place % columns * 2
+        h, w = a + (low - row) // 2, b + (right - column) // 2
+        slopes = slopes_of(slope, n, h, w, o, m < M, HO, WO, O)
+        filters = filters_of(weight, o, row, column, c, SIDE, C, O)
         total = tl.dot(slopes, filters, total, input_precision=ROUNDING)
-    h, w = 2 * a + low, 2 * b + right
+    h, w = 2 * a + parity // 2, 2 * b + parity % 2
+    place = (((run * (M // (HO * WO)) + n) * H + h) * W + w) * C
     there = ((m < M) & (h < H) & (w < W))[:, None] & (c < C)[None, :]
-    start = (((run * images + n) * H + h) * W + w) * C
-    tl.store(to_x + start[:, None] + c[None, :], total.to(to_x.dtype.element_ty), mask=there)
+    tl.store(to_x + place[:, None] + c[None, :], total.to(to_x.dtype.element_ty), mask=there)
 
 
 @triton.jit
@@ -142,7 +149,7 @@ def weight_gradient_kernel(
 
 def convolve(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
     """x: [S, N, H, W, C], weight: [S, O, k, k, C] -> [S, N, H', W', O]"""
-    return by_rows(x, weight, weight.shape[1], stride, False, rounding)
+    return by_rows(x, weight, stride, rounding, turned=False)
 
 
 def image_gradient(
@@ -150,31 +157,38 @@ def image_gradient(
 ) -> Tensor:
     """slope: [S, N, H', W', O], weight: [S, O, k, k, C] -> [S, N, height, width, C]"""
     if stride == 1:
-        return by_rows(slope, weight, weight.shape[4], 1, True, rounding)
+        return by_rows(slope, weight, 1, rounding, turned=True)
+    if stride != 2:
+        raise ValueError(f"a stride of {stride}: the kernels' gradients are for 1 and 2")
     S, N, HO, WO, O = slope.shape
     side, C = weight.shape[3:]
     M = N * HO * WO
-    BM, BC = tile(M, C, 4 * S)
+    BM, BC, BK = *tile(M, C, 4 * S), depth(O)
     to_x = slope.new_empty((S, N, height, width, C))
+    countable(slope, to_x)
     halved_gradient_kernel[(triton.cdiv(M, BM), triton.cdiv(C, BC), 4 * S)](
-        slope, weight, to_x, M, height, width, HO, WO, C, O, side,
-        BM, BC, block(O, 64 if O <= 64 else 32), rounding, num_warps=4, num_stages=stages(O),
+        slope, weight, to_x, M, height, width, HO, WO, C, O, side, BM, BC, BK, rounding,
+        num_warps=4, num_stages=stages(O, (BM + BC) * BK * slope.itemsize, room(slope.device)),
     )  # fmt: skip
     return to_x
 
 
-def by_rows(x: Tensor, weight: Tensor, O: int, stride: int, turned: bool, rounding: str) -> Tensor:
-    """x: [S, N, H, W, C], weight: [S, O, k, k, C], turned [S, C, k, k, O] -> [S, N, H', W', O]"""
+def by_rows(x: Tensor, weight: Tensor, stride: int, rounding: str, *, turned: bool) -> Tensor:
+    """A convolution; with turned filters, the gradient in the images of one of stride 1.
+
+    x: [S, N, H, W, C], weight: [S, O, k, k, C], turned [S, C, k, k, O] -> [S, N, H', W', O]
+    """
     S, N, H, W, C = x.shape
-    side = weight.shape[2]
+    O, side = weight.shape[4 if turned else 1], weight.shape[2]
     HO, WO = -(-H // stride), -(-W // stride)
     y = x.new_empty((S, N, HO, WO, O))
+    countable(x, y)
     M = N * HO * WO
-    BM, BO = tile(M, O, S)
+    BM, BO, BK = *tile(M, O, S), block(side * C, 64)
     convolve_kernel[(triton.cdiv(M, BM), triton.cdiv(O, BO), S)](
-        x, weight, y, M, H, W, HO, WO, C, O, side, stride, turned,
-        BM, BO, block(side * C, 64), rounding,
-        num_warps=4 if BM == 64 else 8, num_stages=stages(C),
+        x, weight, y, M, H, W, HO, WO, C, O, side, stride, turned, BM, BO, BK, rounding,
+        num_warps=4 if BM == 64 else 8,
+        num_stages=stages(C, (BM + BO) * BK * x.itemsize, room(x.device)),
     )  # fmt: skip
     return y
 
@@ -189,8 +203,20 @@ def weight_gradient(
     BO, BK = block(O, 64), block(side * C, 64)
     pieces = triton.cdiv(O, BO) * side * triton.cdiv(side * C, BK)
     partial = x.new_empty((S, parts, O, side, side, C), dtype=torch.float32)
+    countable(x, slope)
     weight_gradient_kernel[(pieces, parts, S)](
         x, slope, partial, M, parts, H, W, HO, WO, C, O, side, stride, length(M, parts),
-        STEP, BO, BK, rounding, num_warps=4, num_stages=stages(C),
+        STEP, BO, BK, rounding, num_warps=4,
+        num_stages=stages(C, STEP * (BO + BK) * x.itemsize, room(x.device)),
     )  # fmt: skip
     return partial
+
+
+@cache
+def room(device: torch.device) -> int:
+    """Bytes that the programs of a multiprocessor can hold there; an H200's, if none is asked."""
+    if device.type != "cuda":
+        return ROOM
+    return int(
+        triton.runtime.driver.active.utils.get_device_properties(device.index)["max_shared_mem"]
+    )

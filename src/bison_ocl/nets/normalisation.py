@@ -6,7 +6,6 @@ stream and memory, each normalised by itself. Under vmap one kernel serves all r
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import torch
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from bison_ocl.nets.norm import EPSILON
 from bison_ocl.nets.runs import in_line, serve_all_runs, takes_kernels, total_type
-from bison_ocl.nets.tiles import BACKWARD, Slabs
+from bison_ocl.nets.tiles import BACKWARD, slabs_of
 
 Three = tuple[Tensor, Tensor, Tensor]
 
@@ -116,9 +115,7 @@ def _(
 ) -> Three:
     beside = torch.empty_like(x) if add else x.new_empty((*x.shape[:-4], 0))
     *runs, parts, channels = means.shape
-    slabs = prod(runs) * parts
-    cut = Slabs(slabs, x.numel() // (slabs * channels), channels, BACKWARD)
-    more = cut.parts if takes_kernels(x) else 1
+    more = slabs_of(x, parts, BACKWARD).parts if takes_kernels(x) else 1
     sums = x.new_empty((*runs, parts, 2, more, channels), dtype=total_type(x))
     return torch.empty_like(x), beside, sums
 

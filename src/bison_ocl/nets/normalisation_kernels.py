@@ -12,7 +12,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from bison_ocl.nets.tiles import BACKWARD, FORWARD, Slabs, power_of_two
+from bison_ocl.nets.runs import countable
+from bison_ocl.nets.tiles import BACKWARD, FORWARD, power_of_two, slabs_of
 
 
 @triton.jit
@@ -162,6 +163,7 @@ def normalise(
     epsilon: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """x: [S, B, H, W, C], scale, shift: [S, C] -> y like x; means and variances [S, each, C]"""
+    countable(x)
     cut, y = slabs_of(x, each, FORWARD), torch.empty_like(x)
     C, width, parts = cut.channels, cut.width, cut.parts
     partial = x.new_empty((cut.slabs, 2, parts, C), dtype=torch.float32)
@@ -206,9 +208,3 @@ def normalise_back(
         relu, add, cut.block, width,
     )  # fmt: skip
     return to_x, to_beside, torch.unflatten(partial, 0, (-1, each))
-
-
-def slabs_of(x: Tensor, each: int, block: int) -> Slabs:
-    """x: [S, B, H, W, C], B in `each` parts"""
-    slabs, C = x.shape[0] * each, x.shape[-1]
-    return Slabs(slabs, x.numel() // (slabs * C), C, block)

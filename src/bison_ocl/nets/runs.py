@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import torch
@@ -40,3 +41,13 @@ def total_type(x: Tensor) -> torch.dtype:
 def takes_kernels(x: Tensor) -> bool:
     """Whether Triton's kernels serve this tensor; else PyTorch's operators do, in float64 too."""
     return x.is_cuda and x.dtype != torch.float64
+
+
+def countable(*runs: Tensor) -> None:
+    """Refuse images that the kernels cannot count: inside a run, places are numbers of 32 bits."""
+    largest = max(prod(each.shape[1:]) for each in runs)
+    if largest >= 2**31:
+        raise ValueError(
+            f"a batch whose images are {largest:,} numbers in one layer is too large for the "
+            "kernels, which count to 2^31: pass fewer images at once"
+        )

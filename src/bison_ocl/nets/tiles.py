@@ -1,14 +1,21 @@
 """How the kernels cut their work into programs: by shapes alone, so that bits never depend on luck.
 
-Chosen on an H200; another GPU computes the same sums in the same order.
+Chosen on an H200 (benchmarks/tiles-first.json); other GPUs compute the same sums in the same order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+
+from torch import Tensor
 
 MULTIPROCESSORS = 132
 """Programs that a GPU works on at a time, at least."""
+FULL = 3 * MULTIPROCESSORS // 2
+"""Programs of a convolution that fill it: with one for each, those that end early leave it idle."""
+ROOM = 232_448
+"""Bytes that the programs of a multiprocessor can hold."""
 STEP = 64
 """Output pixels that a program of the weight gradient takes at once."""
 FORWARD, BACKWARD = 128, 64
@@ -33,20 +40,29 @@ def tile(pixels: int, channels: int, runs: int) -> tuple[int, int]:
     """Output pixels and channels of one program: the largest tile that still fills the GPU."""
     for high, wide in ((128, 128), (128, 64), (128, 32), (64, 64)):
         width = block(channels, wide)
-        if 2 * -(-pixels // high) * -(-channels // width) * runs >= 3 * MULTIPROCESSORS:
+        if -(-pixels // high) * -(-channels // width) * runs >= FULL:
             return high, width
     return 64, block(channels, 32)
 
 
-def stages(channels: int) -> int:
-    """How many loads are kept in flight: for few channels the loop is short, more programs do."""
-    return 1 if channels <= 40 else 3
+def depth(channels: int) -> int:
+    """Channels that one product sums over: all, or of many 32, which pads 80 and 160 least."""
+    return block(channels, 64) if channels <= 64 else 32
+
+
+def stages(channels: int, load: int, room: int) -> int:
+    """How many loads are kept in flight: for few channels the loop is short, more programs do.
+
+    load: bytes of one, room: bytes for all; how many there are changes no number
+    """
+    return 1 if channels <= 40 else max(1, min(3, room // load))
 
 
 def parts_of_gradient(pixels: int, inputs: int, outputs: int, side: int, runs: int) -> int:
     """Into how many parts the sum over pixels is cut: enough to fill the GPU, more if all are long.
 
-    Parts are added up later, so that many short ones cost more than they save.
+    Parts are added up later: twice the programs that run at a time are worth parts of four steps,
+    eight times as many hide waiting better but are worth it only if none is below ten.
     """
     columns, rows = -(-outputs // block(outputs, 64)), -(-side * inputs // block(side * inputs, 64))
     programs = columns * side * rows * runs
@@ -82,7 +98,7 @@ class Slabs:
 
     @property
     def wanted(self) -> int:
-        """Programs for the pixels of a slab that fill the GPU together with the other slabs'."""
+        """Programs for the pixels of a slab: four of all slabs' for each multiprocessor."""
         return max(1, 4 * MULTIPROCESSORS // (self.slabs * self.columns))
 
     @property
@@ -102,3 +118,9 @@ class Slabs:
 
     def _pixels_for(self, programs: int) -> int:
         return -(-self.pixels // (programs * self.block)) * self.block
+
+
+def slabs_of(x: Tensor, each: int, block: int) -> Slabs:
+    """x: [..., B, H, W, C], dots: axes of runs, B in `each` parts"""
+    slabs, channels = prod(x.shape[:-4]) * each, x.shape[-1]
+    return Slabs(slabs, x.numel() // (slabs * channels), channels, block)
