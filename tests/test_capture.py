@@ -85,6 +85,7 @@ def test_a_compiled_step_agrees(name: str, tmp_path: Path) -> None:
         me, _ = engine.step(me, new)
     for _ in range(2):  # compiled, then loaded
         captured = Captured(engine, me, tmp_path)
-        _, loss = engine.step(copied(me), batches[2])
+        after, loss = engine.step(copied(me), batches[2])
         torch.testing.assert_close(captured.step(batches[2]), loss, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(tree.named(captured.me), tree.named(after), rtol=1e-4, atol=1e-5)
     assert len(list(tmp_path.iterdir())) == 1

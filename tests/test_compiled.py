@@ -161,7 +161,13 @@ def test_a_traced_step_equals_the_engines_and_keeps_operators_whole(
     called = {str(node.target) for node in compiler.graphs[0].graph.nodes}
     assert {
         f"bison_ocl.{operator}.default"
-        for operator in ("convolve", "weight_gradient", "normalise", "normalise_back")
+        for operator in (
+            "convolve",
+            "image_gradient",
+            "weight_gradient",
+            "normalise",
+            "normalise_back",
+        )
     } <= called
     assert not any("aten.convolution" in call or "batch_norm" in call for call in called)
 

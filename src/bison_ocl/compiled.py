@@ -23,8 +23,8 @@ from bison_ocl import tree
 T = TypeVar("T")
 
 OPTIONS = {"triton.cudagraphs": False, "deterministic": True, "combo_kernels": True}
-"""Graphs are recorded by capture.py; kernels are chosen by rule, not by timing, for equal bits;
-small ones that do not wait for each other become one."""
+"""Graphs are recorded by capture.py; reductions are cut by rule, not by timing, for equal bits;
+small kernels that do not wait for each other become one."""
 
 
 def compiled(f: Callable[..., T], name: str, folder: Path, *examples: Any) -> Callable[..., T]:
