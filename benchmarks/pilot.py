@@ -46,6 +46,7 @@ def job_of(text: str, arguments: argparse.Namespace) -> Job:
         resume=True,
         also=("ncm", "ncm-raw") if method_class(name).replays else (),
         precision=arguments.precision,
+        compiling=arguments.compile,
     )
 
 
@@ -54,6 +55,7 @@ def main() -> None:
     parser.add_argument("entries", nargs="+")
     parser.add_argument("--seeds", default="100")
     parser.add_argument("--precision", default="tf32")
+    parser.add_argument("--compile", action="store_true")
     parser.add_argument("--stream", default=DEFAULT)
     parser.add_argument("--data-dir", type=Path, default=None)
     parser.add_argument("--out", type=Path, required=True)
