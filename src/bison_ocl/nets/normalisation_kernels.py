@@ -15,6 +15,9 @@ from torch import Tensor
 from bison_ocl.nets.runs import countable
 from bison_ocl.nets.tiles import BACKWARD, FORWARD, power_of_two, slabs_of
 
+COUNTS = ("EACH", "PARTS")
+"""For which no kernel of its own is built where they happen to be 1 or a multiple of 16."""
+
 
 @triton.jit
 def sums_of(partial, slab, c, C, PARTS, SPACE: tl.constexpr):
@@ -36,7 +39,7 @@ def moments_of(partial, slab, c, R, C, EPSILON, PARTS, SPACE: tl.constexpr):
     return mean, variance, 1.0 / tl.sqrt(variance + EPSILON)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def sum_kernel(
     x, partial, R, LENGTH, PARTS, C: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
@@ -56,7 +59,7 @@ def sum_kernel(
     tl.store(partial + place + PARTS * C, tl.sum(squares, axis=0), mask=c < C)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def apply_kernel(
     x, partial, scale, shift, beside, y, means, variances, R, EACH, EPSILON, LENGTH, PARTS,
     C: tl.constexpr, SPACE: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr,
@@ -99,7 +102,7 @@ def slopes_at(
     return found
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def back_sum_kernel(
     slope, x, y, means, variances, scale, shift, partial, R, EACH, EPSILON, LENGTH, PARTS,
     C: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
@@ -126,7 +129,7 @@ def back_sum_kernel(
     tl.store(partial + place + PARTS * C, tl.sum(along, axis=0), mask=c < C)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def back_apply_kernel(
     slope, x, y, means, variances, scale, shift, partial, to_x, to_beside, R, EACH, EPSILON,
     LENGTH, PARTS, C: tl.constexpr, SPACE: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr,
