@@ -116,3 +116,17 @@ def test_sums_and_inner_products_go_leaf_by_leaf() -> None:
     assert total["b"][0] == 2.5
     vectors = [torch.cat([leaf.flatten() for leaf in tree.leaves(t)]) for t in (leafy(1), other)]
     assert tree.dot(leafy(1), other) == vectors[0] @ vectors[1]
+
+
+def test_vmap_is_seen_through_differentiation_and_where_there_is_none_it_is_not() -> None:
+    found = []
+
+    def loss(x: Tensor) -> Tensor:
+        found.append(tree.under_vmap(x * 2))
+        return (x * x).sum()
+
+    torch.func.vmap(loss)(torch.ones(2, 3))
+    torch.func.vmap(torch.func.grad(loss))(torch.ones(2, 3))
+    torch.func.grad(loss)(torch.ones(3))
+    loss(torch.ones(3, requires_grad=True))
+    assert found == [True, True, False, False]

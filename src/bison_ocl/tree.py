@@ -98,7 +98,9 @@ def choose(condition: Tensor, yes: T, no: T) -> T:
 
 
 def under_vmap(leaf: Tensor) -> bool:
-    """Whether a tensor is one run's part of a stack that vmap is going over."""
+    """Whether a tensor is one run's part of a stack that vmap goes over, differentiated or not."""
+    while torch._C._functorch.is_gradtrackingtensor(leaf):
+        leaf = torch._C._functorch.get_unwrapped(leaf)
     return bool(torch._C._functorch.is_batchedtensor(leaf))
 
 

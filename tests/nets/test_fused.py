@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bison_ocl import tree
 from bison_ocl.nets.norm import Mode
@@ -126,6 +127,42 @@ def test_runs_under_vmap_equal_a_loop(mode: Mode) -> None:
     together = tree.vectorised(lambda p, s, x: fused(p, s, x, mode))(*tree.stack(runs))
     for run, values in enumerate(runs):
         assert_close(tree.pick(together, run), plain(*values, mode))
+
+
+def test_statistics_of_many_runs_lie_as_those_they_replace() -> None:
+    """Then a graph puts all of them in their places with one kernel."""
+    _, fused = pair(SMALL)
+    runs = tree.stack([(*begun(fused, seed), pictures(4, SMALL, seed)) for seed in range(3)])
+
+    def moved(params: Values, stats: Values, x: Tensor) -> Values:
+        def loss(params: Values) -> tuple[Tensor, Values]:
+            z, after = fused(params, stats, x, "train")
+            return z.sum(), after
+
+        return torch.func.grad(loss, has_aux=True)(params)[1]
+
+    found = tree.vectorised(moved)(*runs)
+    assert {name: value.stride() for name, value in found.items()} == {
+        name: value.stride() for name, value in runs[1].items()
+    }
+
+
+def test_gradients_make_no_zeros_for_moments() -> None:
+    class Made(TorchDispatchMode):
+        names: ClassVar[list[str]] = []
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            self.names.append(func.name())
+            return func(*args, **(kwargs or {}))
+
+    _, fused = pair(SMALL)
+    params, stats = begun(fused)
+    with Made():
+        gradients(fused, params, stats, pictures(4, SMALL))
+    assert "bison_ocl::normalise_back" in Made.names
+    assert "aten::zeros" not in Made.names
 
 
 def test_statistics_carry_no_gradient() -> None:

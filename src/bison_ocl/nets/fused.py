@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from bison_ocl import tree
 from bison_ocl.nets.convolution import convolution
 from bison_ocl.nets.norm import EPSILON, MOMENTUM, Mode
 from bison_ocl.nets.normalisation import normalisation
@@ -71,6 +72,7 @@ class Fused:
         for values in torch.cat([self.found[name] for name in names], dim=1).unbind():
             now = torch.lerp(now, values.to(now.dtype), MOMENTUM)
         sizes = [len(self.stats[name]) for name in names]
-        # Copies, so that each lies as the one it replaces and one kernel puts all in their places.
-        own = [values.clone() for values in torch.split(now, sizes)]
+        own = list(torch.split(now, sizes))
+        if tree.under_vmap(now):  # runs lie apart in each: kept as it is, it would take a kernel
+            own = [values.clone() for values in own]
         return self.stats | dict(zip(names, own, strict=True))

@@ -130,8 +130,12 @@ class Net:
 
     def step(self, grads: Params, lr: float) -> Net:
         """The network one plain gradient step ahead."""
-        pairs = zip(tree.leaves(self.params), tree.leaves(grads), strict=True)
-        ahead = [torch.add(value, grad, alpha=-lr) for value, grad in pairs]
+        values, slopes = tree.leaves(self.params), tree.leaves(grads)
+        if tree.under_vmap(values[0]):
+            pairs = zip(values, slopes, strict=True)
+            ahead = [torch.add(value, slope, alpha=-lr) for value, slope in pairs]
+        else:  # one kernel for all of them
+            ahead = list(torch._foreach_add(values, slopes, alpha=-lr))
         return replace(self, params=tree.rebuilt(self.params, ahead))
 
     def grad(self, loss: Callable[[Net], Tensor]) -> tuple[Tensor, Params]:

@@ -142,6 +142,7 @@ class Normalisation(torch.autograd.Function):
         ctx.add = beside is not None
         ctx.save_for_backward(x, scale, shift, *output)
         ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)  # no zeros in place of slopes that moments do not have
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
