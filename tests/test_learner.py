@@ -239,6 +239,34 @@ def test_growing_moves_no_known_row() -> None:
     assert len(grown.unique(dim=0)) == 16
 
 
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_learner_of_given_classes_may_be_opened_to_more(name: str, tmp_path: Path) -> None:
+    learner = new(name, classes=2, **quick_settings(name), backbone=None)
+    y = torch.arange(20) % 2
+    learner.observe(images(y), y.tolist())
+    learner.save(tmp_path / "herd")
+    learner = Learner.load(tmp_path / "herd")
+    learner.allow_more_classes()
+    before = state(learner).net.params["backbone"]
+    y = 2 + torch.arange(20) % 3
+    learner.observe(images(y), y.tolist())
+    assert learner.labels == [0, 1, 2, 3, 4]
+    assert state(learner).classes == 8
+    assert state(learner).live.tolist() == [True] * 5 + [False] * 3
+    assert not same(before, state(learner).net.params["backbone"]) or name == "gdumb"
+    assert set(learner.predict(images(y))) <= set(range(5))
+    learner.save(tmp_path / "herd")
+    assert same(everything(learner), everything(Learner.load(tmp_path / "herd")))
+
+
+def test_a_learner_may_be_opened_before_it_has_seen_anything() -> None:
+    learner = new("bison", classes=2)
+    learner.allow_more_classes()
+    y = torch.arange(30) % 3
+    learner.observe(images(y), y.tolist())
+    assert learner.labels == [0, 1, 2]
+
+
 # --- what images may be ---
 
 
@@ -413,6 +441,20 @@ def test_with_classes_given_a_learner_equals_run_bit_for_bit(name: str) -> None:
     assert learner.labels == list(course.order)
     named = [f"class {i}" for i in learner.predict(data.test.x)]
     assert run.learner().predict(data.test.x) == named
+
+
+def test_the_model_of_a_run_learns_classes_it_never_had() -> None:
+    method = configured("bison", None, quick_settings("bison"))
+    course = class_incremental(small_data(), 3)
+    run = Run(Spec("bison", "tiny", 20, 3, settings_of(method)), method, course)
+    Group([run]).train(Nobody())
+    learner, x = run.learner(), images(torch.full((10,), 7))
+    with pytest.raises(UserError, match="call allow_more_classes"):
+        learner.observe(x, ["bison"] * 10)
+    learner.allow_more_classes()
+    learner.observe(x, ["bison"] * 10)
+    assert learner.labels == [*(f"class {i}" for i in course.order), "bison"]
+    assert state(learner).classes == 12
 
 
 # --- files ---
@@ -599,7 +641,7 @@ BAD = {
     "too many classes": (
         OK,
         ["new", "newer"],
-        r"class 5 of 4 \(known: 'a', 'b', 'c'\): only heads of",
+        r"class 5 of 4 \(known: 'a', 'b', 'c'\): call allow_more_classes",
     ),
 }
 

@@ -39,8 +39,12 @@ class Labels:
             listed = ", ".join(known[:5]) + ", ..." * (len(known) > 5) or "none yet"
             raise UserError(
                 f"label {extra!r} would be class {self._limit + 1} of {self._limit} (known: "
-                f"{listed}): only heads of a learner made without classes= grow"
+                f"{listed}): call allow_more_classes() first, or make a learner without classes="
             )
+
+    def lift_limit(self) -> None:
+        """Take in as many as come."""
+        self._limit = None
 
     def plain(self, labels: Any) -> list[Hashable]:
         """Labels as plain Python values: arrays and tensors become numbers and strings."""

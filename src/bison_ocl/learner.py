@@ -6,6 +6,7 @@ Image shape and classes are discovered; labels are the caller's own, of any hash
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,16 @@ class Learner:
         if self._state is not None:
             self._state = self._engine.end_task(self._state)
             self._summary = None
+
+    def allow_more_classes(self) -> None:
+        """Take in labels beyond `classes`, as a learner made without it; for models of a run too.
+
+        From now on the losses run over the classes seen so far, and the heads grow.
+        """
+        self._classes = None
+        self._labels.lift_limit()
+        if self._state is not None:
+            self._state = replace(self._state, closed=False)
 
     def _learn(self, size: int) -> None:
         batch = self._waiting[:size]
