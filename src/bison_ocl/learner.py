@@ -103,7 +103,8 @@ class Learner:
     def allow_more_classes(self) -> None:
         """Take in labels beyond `classes`, as a learner made without it; for models of a run too.
 
-        From now on the losses run over the classes seen so far, and the heads grow.
+        From now on the losses run over the classes seen so far, and the heads grow. Where tasks
+        end, a model of a run hears from `new_task` alone.
         """
         self._classes = None
         self._labels.lift_limit()

@@ -112,7 +112,19 @@ def test_loads_of_float32_are_fewer_where_a_gpu_has_little_room() -> None:
 
 @given(channels)
 def test_a_product_sums_over_all_of_few_channels_and_parts_of_many(channels: int) -> None:
-    assert depth(channels) == (block(channels, 64) if channels <= 64 else 32)
+    found = depth(channels)
+    assert is_power_of_two(found)
+    assert 16 <= found <= 64
+    assert found >= channels or found == 32
+
+
+def test_products_pad_the_channels_of_a_resnet_least() -> None:
+    """As many as a reduced and a whole ResNet-18 have, before what is cut off."""
+    padded = {
+        channels: -(-channels // depth(channels)) * depth(channels)
+        for channels in (40, 80, 160, 64, 128)
+    }
+    assert padded == {40: 64, 80: 96, 160: 160, 64: 64, 128: 128}
 
 
 def test_ten_seeds_fill_an_h200() -> None:

@@ -97,23 +97,24 @@ def halved_gradient_kernel(
     low and one right, 0 or 1: they share the places of the filter that saw them.
     """
     run, parity = (tl.program_id(2) // 4).to(tl.int64), tl.program_id(2) % 4
-    low, right = SIDE // 2 + parity // 2, SIDE // 2 + parity % 2
+    low, right = parity // 2, parity % 2
+    down, across = SIDE // 2 + low, SIDE // 2 + right
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     c = tl.program_id(1) * BC + tl.arange(0, BC)
     n, a, b = m // (HO * WO), m // WO % HO, m % WO
-    rows, columns = (SIDE + 1 - low % 2) // 2, (SIDE + 1 - right % 2) // 2
+    rows, columns = (SIDE + 1 - down % 2) // 2, (SIDE + 1 - across % 2) // 2
     chunks: tl.constexpr = (O + BK - 1) // BK
     slope += run * M * O
     weight += run * O * SIDE * SIDE * C
     total = tl.zeros((BM, BC), dtype=tl.float32)
     for i in range(rows * columns * chunks):
         place, o = i // chunks, i % chunks * BK + tl.arange(0, BK)
-        row, column = low % 2 + place // columns * 2, right % 2 + place % columns * 2
-        h, w = a + (low - row) // 2, b + (right - column) // 2
+        row, column = down % 2 + place // columns * 2, across % 2 + place % columns * 2
+        h, w = a + (down - row) // 2, b + (across - column) // 2
         slopes = slopes_of(slope, n, h, w, o, m < M, HO, WO, O)
         filters = filters_of(weight, o, row, column, c, SIDE, C, O)
         total = tl.dot(slopes, filters, total, input_precision=ROUNDING)
-    h, w = 2 * a + parity // 2, 2 * b + parity % 2
+    h, w = 2 * a + low, 2 * b + right
     place = (((run * (M // (HO * WO)) + n) * H + h) * W + w) * C
     there = ((m < M) & (h < H) & (w < W))[:, None] & (c < C)[None, :]
     tl.store(to_x + place[:, None] + c[None, :], total.to(to_x.dtype.element_ty), mask=there)
