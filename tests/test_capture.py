@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from bison_ocl.engine import Engine
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.resnet import ResNet18
+from bison_ocl.state import State
 from tests.tiny import stream
 
 pytestmark = [
@@ -68,6 +69,12 @@ def test_recording_again_and_again_takes_no_more_memory() -> None:
     assert torch.cuda.memory_allocated() - before < 32 * 2**20
 
 
+def readable(me: State) -> dict[str, torch.Tensor]:
+    """All a step leaves, but the memory's spare row: nobody reads which rejected image is there."""
+    memory = replace(me.memory, x=me.memory.x[:, :-1], y=me.memory.y[:, :-1])
+    return tree.named(replace(me, memory=memory))
+
+
 @pytest.mark.parametrize("name", ["bison", "er"])
 def test_a_compiled_step_agrees(name: str, tmp_path: Path) -> None:
     from bison_ocl.capture import Captured
@@ -87,5 +94,5 @@ def test_a_compiled_step_agrees(name: str, tmp_path: Path) -> None:
         captured = Captured(engine, me, tmp_path)
         after, loss = engine.step(copied(me), batches[2])
         torch.testing.assert_close(captured.step(batches[2]), loss, rtol=1e-5, atol=1e-5)
-        torch.testing.assert_close(tree.named(captured.me), tree.named(after), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(readable(captured.me), readable(after), rtol=1e-4, atol=1e-5)
     assert len(list(tmp_path.iterdir())) == 1
