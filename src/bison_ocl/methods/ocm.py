@@ -2,7 +2,7 @@
 
 Guo, Liu & Zhao 2022, "Online Continual Learning through Mutual Information Maximization" (ICML).
 As the authors' code: own views, no replay in task 1, no stream CE later, a teacher in train mode.
-On purpose the memory batch is not cut to 7 images a seen class.
+On purpose: no cut of the memory batch to 7 images a class; old logits as a set, not the first k.
 """
 
 from __future__ import annotations
