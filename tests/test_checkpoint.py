@@ -187,8 +187,13 @@ def test_changed_numbers_names_and_headers_are_refused(path: Path) -> None:
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no file"):
         checkpoint.read(tmp_path / "none")
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match=r"cannot read .*: Is a directory; choose another file"):
         checkpoint.read(tmp_path)
+
+
+def test_a_name_that_is_a_folder_is_not_written_to() -> None:
+    with pytest.raises(UserError, match=r"cannot write \.: name a file in it"):
+        checkpoint.write(Path(), TENSORS, HEADER)
 
 
 # --- states ---

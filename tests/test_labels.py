@@ -27,7 +27,7 @@ def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
     labels = Labels(limit=2)
     labels.add("a")
     labels.check_room(["a", "b", "a", "b"])
-    with pytest.raises(UserError, match=r"label 'c' would be class 3 of 2 \(known: 'a'\)"):
+    with pytest.raises(UserError, match=r"label 'c' would be class 3 of 2 \(after 'a', 'b'\)"):
         labels.check_room(["b", "c"])
     assert labels.all == ["a"]
     Labels().check_room(range(1000))

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.durable import write_atomically
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 from bison_ocl.state import State
 
 FORMAT = "bison-ocl 1"
@@ -40,12 +40,15 @@ def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> Non
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the header of a file, after checking that it is whole and ours."""
     try:
+        path.open("rb").close()  # of a file it may not read, safe_open says that it is not there
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             names = file.keys()
             tensors = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError as error:
         raise UserError(f"there is no file {path}") from error
+    except (PermissionError, IsADirectoryError) as error:
+        raise UserError(f"cannot read {path}: {reason(error)}; choose another file") from error
     except (OSError, SafetensorError) as error:
         raise DamagedFile(f"{path} is cut off or not a bison-ocl file: use another copy") from error
     if metadata.get("format") != FORMAT:

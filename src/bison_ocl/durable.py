@@ -13,6 +13,8 @@ from bison_ocl.errors import UserError, reason
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by another in one rename, durably."""
+    if not path.name:
+        raise UserError(f"cannot write {path}: name a file in it")
     temporary = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

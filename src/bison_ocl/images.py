@@ -33,7 +33,7 @@ def from_array(images: Any) -> Tensor:
     """Anything numpy understands as numbers."""
     try:
         array = np.require(images, requirements=["C", "W", "E"])  # torch warns of read-only ones
-        return torch.from_numpy(array)
+        return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except (TypeError, ValueError) as error:
         raise UserError(f"images must be a numeric array of {LAYOUTS}") from error
 

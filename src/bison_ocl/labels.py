@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -15,6 +16,7 @@ class Labels:
         self.all: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._limit = limit
+        self._fit_for_files = True
 
     def __len__(self) -> int:
         return len(self.all)
@@ -27,6 +29,7 @@ class Labels:
         before = len(self)
         for label in labels:
             if label not in self._numbers:
+                self._warn_of_files(label)
                 self._numbers[label] = len(self.all)
                 self.all.append(label)
         return len(self) > before
@@ -35,12 +38,21 @@ class Labels:
         """Refuse labels beyond the limit before anything is learned from them."""
         found = dict.fromkeys([*self.all, *labels])
         if self._limit is not None and len(found) > self._limit:
-            extra, known = list(found)[self._limit], [repr(label) for label in self.all]
-            listed = ", ".join(known[:5]) + ", ..." * (len(known) > 5) or "none yet"
+            *known, extra = list(found)[: self._limit + 1]
+            listed = ", ".join(map(repr, known[:5])) + ", ..." * (len(known) > 5)
             raise UserError(
-                f"label {extra!r} would be class {self._limit + 1} of {self._limit} (known: "
+                f"label {extra!r} would be class {self._limit + 1} of {self._limit} (after "
                 f"{listed}): call allow_more_classes() first, or make a learner without classes="
             )
+
+    def _warn_of_files(self, label: Hashable) -> None:
+        """Tell before the training, once, what `save` would refuse after it."""
+        try:
+            encode(label)
+        except UserError as error:
+            if self._fit_for_files:
+                warnings.warn(str(error), stacklevel=2)
+            self._fit_for_files = False
 
     def lift_limit(self) -> None:
         """Take in as many as come."""

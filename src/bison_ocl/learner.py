@@ -5,11 +5,13 @@ Image shape and classes are discovered; labels are the caller's own, of any hash
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import warnings
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
+from functools import wraps
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -26,9 +28,27 @@ from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
 from bison_ocl.state import State
+from bison_ocl.threads import Turns
 
 FIRST_CAPACITY = 8
 """Rows the heads are born with when the number of classes is not given; they double from there."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Learner, P], T]:
+    """A call that waits until no other thread is in the learner, and may take gradients there.
+
+    A caller that predicts in inference mode has it learn from the images that wait.
+    """
+
+    @wraps(f)
+    def call(self: Learner, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with self._turns, torch.inference_mode(False):
+            return f(self, *arguments, **named)
+
+    return call
 
 
 class Learner:
@@ -41,6 +61,7 @@ class Learner:
     `classes` fixes the heads in advance; without it the losses run over the classes seen so far and
     the heads grow. `task_gap`: a new class starts a task if that many steps brought none, until the
     first call of `new_task`; None switches it off. Settings are the method's: `beta=0.2`.
+    Threads may share a learner: while one is in it, others wait.
     """
 
     def __init__(
@@ -70,9 +91,12 @@ class Learner:
         self._state: State | None = None
         self._summary: Any = None
         self._waiting: list[tuple[Tensor, Hashable]] = []
+        self._finite = True
+        self._turns = Turns()
 
     # --- learning ---
 
+    @entered
     def observe(self, images: Any, labels: Iterable[Hashable]) -> None:
         """See labelled images once. They are learned from as soon as a stream batch is complete."""
         x, y = to_bytes(images), self._labels.plain(labels)
@@ -87,11 +111,13 @@ class Learner:
         while len(self._waiting) >= size:
             self._learn(size)
 
+    @entered
     def flush(self) -> None:
         """Learn from the images that wait for their batch to fill."""
         if self._waiting:
             self._learn(len(self._waiting))
 
+    @entered
     def new_task(self) -> None:
         """Say that a task ends here. From now on boundaries come from these calls alone."""
         self.flush()
@@ -100,6 +126,7 @@ class Learner:
             self._state = self._engine.end_task(self._state)
             self._summary = None
 
+    @entered
     def allow_more_classes(self) -> None:
         """Take in labels beyond `classes`, as a learner made without it; for models of a run too.
 
@@ -120,15 +147,35 @@ class Learner:
         self._steps_without_news = 0 if fresh else self._steps_without_news + 1
         ids = torch.tensor([self._labels.number(label) for _, label in batch])
         new = Batch(torch.stack([image for image, _ in batch]), ids)
-        self._state, _ = self._engine.step(me, tree.map_leaves(lambda t: t.to(self._device), new))
+        new = tree.map_leaves(lambda leaf: leaf.to(self._device), new)
+        try:
+            self._state, loss = self._engine.step(me, new)
+        except UserError:
+            self._forget_unless_learned()
+            raise
         self._waiting, self._summary = self._waiting[size:], None
+        self._warn_if_lost(loss)
+
+    def _forget_unless_learned(self) -> None:
+        """Images that cannot be learned from must not decide what later ones look like."""
+        if self._state is not None and self._state.step == 0:
+            self._backbone, self._state, self._waiting = None, None, []
+            self._labels = Labels(limit=self._classes)
+
+    def _warn_if_lost(self, loss: Tensor) -> None:
+        if self._finite and not loss.isfinite():
+            self._finite = False
+            advice = "the loss is not finite: make another learner, with a lower lr"
+            warnings.warn(advice, stacklevel=2)
 
     # --- predicting ---
 
+    @entered
     def predict(self, images: Any) -> list[Hashable]:
         """The most likely label of each image; images that wait are learned first."""
         return [self._labels.all[i] for i in self._scores(images).argmax(1).tolist()]
 
+    @entered
     def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
         """Softmax of the method's scores: a row an image, a column a label, in `labels`' order.
 
@@ -140,8 +187,9 @@ class Learner:
 
     @property
     def labels(self) -> list[Hashable]:
-        """The labels seen so far, in order of appearance."""
-        return list(self._labels.all)
+        """The labels seen so far, in order of appearance; also those of images that wait."""
+        with self._turns:
+            return list(dict.fromkeys([*self._labels.all, *(label for _, label in self._waiting)]))
 
     def _scores(self, images: Any) -> Tensor:
         x = to_bytes(images)
@@ -158,6 +206,7 @@ class Learner:
 
     # --- files ---
 
+    @entered
     def save(self, path: str | Path) -> None:
         """Write everything to one file, waiting images learned first."""
         self.flush()
@@ -205,12 +254,17 @@ class Learner:
         learner._labels = Labels.decoded(header["labels"], limit=header["classes"])
         learner._steps_without_news = header["steps_without_news"]
         blank = learner._born(tuple(header["shape"]), header["rows"])
-        learner._state = checkpoint.unpack(blank, tensors, header["fixed"])
+        me = learner._state = checkpoint.unpack(blank, tensors, header["fixed"])
+        if isinstance(learner._backbone, ModuleBackbone):
+            learner._backbone.start_from(me.net.params["backbone"], me.net.stats)
         return learner
 
     @classmethod
     def adopt(cls, name: str, method: Method, memory: int, me: State, labels: Labels) -> Learner:
-        """A learner that goes on from the state of a finished run."""
+        """A learner that goes on from the state of a finished run.
+
+        Once it was saved and loaded it computes in tf32, whatever the precision of the run.
+        """
         settings = settings_of(method)
         learner = cls(
             name,
@@ -243,10 +297,10 @@ class Learner:
     def _grown(self, classes: int) -> State:
         """The state with rows for so many classes: born again twice as large, the old pasted in."""
         assert self._state is not None
-        while classes > self._state.classes:
-            blank = self._born(tuple(self._state.memory.x.shape[1:]), 2 * self._state.classes)
-            self._state = tree.paste(self._state, blank)
-        return self._state
+        me = self._state
+        while classes > me.classes:
+            me = tree.paste(me, self._born(tuple(me.memory.x.shape[1:]), 2 * me.classes))
+        return me
 
     def _check_shape(self, x: Tensor) -> None:
         known = self._state and list(self._state.memory.x.shape[1:])
@@ -283,7 +337,9 @@ def check_device(name: str) -> None:
     """A device that torch knows and finds here."""
     try:
         kind = torch.device(name).type
-    except (RuntimeError, TypeError) as error:
-        raise UserError(f"device={name!r}: give cpu or cuda") from error
+    except (RuntimeError, TypeError):
+        kind = "unknown"
+    if kind not in ("cpu", "cuda"):
+        raise UserError(f"device={name!r}: give cpu or cuda")
     if kind == "cuda" and not torch.cuda.is_available():
         raise UserError(f"device={name!r}: torch finds no GPU here; use cpu")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import get_args
@@ -41,6 +42,21 @@ def test_commands_that_compute_nothing_do_not_import_torch(words: list[str]) -> 
         [sys.executable, "-c", code, *words, *extra], capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith("heavy: []\n")
+
+
+def test_letters_that_a_terminal_does_not_have_are_replaced() -> None:
+    code = "from bison_ocl.cli import main; main()"
+    for words in (["methods"], ["streams"], ["run", "bison", "--data", "–"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env=os.environ | {"PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == (2 if words[0] == "run" else 0)
+        assert "Traceback" not in done.stderr
+        assert "?" in done.stdout + done.stderr
 
 
 def test_version(call: Call) -> None:

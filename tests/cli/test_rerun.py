@@ -35,6 +35,15 @@ def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> N
     assert "AA was" in said.out
 
 
+def test_a_record_that_does_not_say_how_it_ran_is_refused(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
+    record = json.loads(path.read_text())
+    del record["environment"], record["timing"]
+    path.write_text(json.dumps(record) + "\n")
+    refused(call("rerun", path), "line 1 lacks environment, timing")
+
+
 def test_the_same_accuracy_on_other_images_is_not_the_same(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)

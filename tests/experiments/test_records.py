@@ -26,6 +26,8 @@ ONE: dict[str, Any] = {
     "class_order": [1, 0],
     "accuracy": [[1.0, 0.0], [0.5, 1.0]],
     "metrics": {"AA": 0.75, "AF": 0.5, "AF_table": 0.25},
+    "timing": {},
+    "environment": {},
     "text": "é",
 }
 TWO = ONE | {"seed": 1, "none": None}

@@ -125,12 +125,18 @@ def test_frozen_parameters_are_kept_and_not_trained() -> None:
     assert torch.equal(moved["1.weight"], module[1].weight)
 
 
+class Nothing(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1)[:, :0]
+
+
 @pytest.mark.parametrize(
     ("module", "why"),
     [
         (nn.Flatten(), "nothing to train"),
         (nn.Linear(7, 2), "cannot take images"),
         (nn.Conv2d(3, 2, 1), r"must return features \[B, d\]"),
+        (nn.Sequential(nn.Conv2d(3, 2, 1), Nothing()), r"not \[2, 0\]"),
         (nn.LSTM(2, 3), "cannot take images|must return features"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -31,6 +32,9 @@ STOPPED = 130
 
 def main() -> None:
     """Run the command; bad input ends in one line and status 2."""
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, TextIOWrapper):
+            output.reconfigure(errors="replace")  # where there is no dash, show a question mark
     try:
         status = app(standalone_mode=False)
     except UserError as error:
@@ -41,7 +45,7 @@ def main() -> None:
         fail(error.format_message(), 2)
     if status == STOPPED:
         fail(
-            "stopped; what is finished is kept: `run --resume`, or `reproduce` again, goes on",
+            "stopped; what is finished is kept: the same command goes on, `run` with --resume",
             STOPPED,
         )
     sys.exit(status if isinstance(status, int) else 0)

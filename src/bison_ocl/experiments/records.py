@@ -28,6 +28,8 @@ NEEDED: dict[str, type] = {
     "class_order": list,
     "accuracy": list,
     "metrics": dict,
+    "timing": dict,
+    "environment": dict,
 }
 """What a record must hold to count as one."""
 MEASURED = ("AA", "AF", "AF_table")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, reason
 from bison_ocl.experiments import records
 from bison_ocl.experiments.devices import checked_precision
 from bison_ocl.experiments.digests import differ
@@ -19,7 +19,11 @@ def chosen(place: str) -> Record:
     """The record at FILE:LINE, or the only one of FILE."""
     file, _, line = place.rpartition(":")
     path, number = (Path(file), int(line)) if file and line.isdecimal() else (Path(place), 0)
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {reason(error)}") from error
+    if not there:
         raise UserError(f"there is no file {path}: give FILE:LINE, such as runs/results.jsonl:3")
     lines = records.contents(path).splitlines()
     if not lines:

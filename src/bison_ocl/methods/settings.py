@@ -57,7 +57,7 @@ def typed(name: str, value: Any, hint: Any) -> Any:
         return in_range(name, read(value))
     except UserError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         kind = {
             bool: "true or false",
             int: "a whole number from 1 to 2,147,483,647",

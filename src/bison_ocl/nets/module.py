@@ -6,7 +6,6 @@ The module is never changed: passes run on a copy, one for each thread, with the
 from __future__ import annotations
 
 import copy
-import threading
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from bison_ocl.errors import UserError
 from bison_ocl.nets.norm import Mode
 from bison_ocl.rng import Key
+from bison_ocl.threads import Own
 
 
 class ModuleBackbone:
@@ -25,7 +25,7 @@ class ModuleBackbone:
     def __init__(self, module: nn.Module, shape: tuple[int, ...]) -> None:
         self._module = copy.deepcopy(module)
         self.features = width_of(self._module, shape)
-        self._copies = threading.local()
+        self._copies = Own()
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
         named = self._module.named_parameters()
@@ -37,6 +37,13 @@ class ModuleBackbone:
         frozen = {name: value for name, value in named if not value.requires_grad}
         device = next(iter(params.values())).device
         return self._on(device, frozen | dict(self._module.named_buffers()))
+
+    def start_from(self, params: dict[str, Tensor], stats: dict[str, Tensor]) -> None:
+        """Take weights and statistics for the module's own, as when it was given."""
+        own = dict(self._module.named_parameters()) | dict(self._module.named_buffers())
+        with torch.no_grad():
+            for name, value in (params | stats).items():
+                own[name].copy_(value)
 
     def _on(self, device: torch.device, values: dict[str, Any]) -> dict[str, Tensor]:
         return {name: value.detach().clone().to(device) for name, value in values.items()}
@@ -69,7 +76,7 @@ def width_of(module: nn.Module, shape: tuple[int, ...]) -> int:
     except Exception as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"the backbone cannot take images {list(shape)}: {why}") from error
-    if not isinstance(z, Tensor) or z.ndim != 2:
+    if not isinstance(z, Tensor) or z.ndim != 2 or z.shape[1] == 0:
         found = list(z.shape) if isinstance(z, Tensor) else type(z).__name__
         raise UserError(f"the backbone must return features [B, d], not {found}")
     if not any(value.requires_grad for value in module.parameters()):
