@@ -51,6 +51,18 @@ def test_the_same_accuracy_on_other_images_is_not_the_same(call: Call, tmp_path:
     assert "the images are others" in call("rerun", path, "--out", tmp_path / "again").out
 
 
+def test_the_same_accuracy_is_not_all(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    words = ["--memory", "20", "--seeds", "0", "--also", "ncm", "--out", tmp_path]
+    call("run", "er", *SMALL, *words)
+    record = json.loads(path.read_text())
+    record["also"]["ncm"]["metrics"]["AA"] += 0.1
+    record["losses"]["loss"][0] += 1e-7
+    path.write_text(json.dumps(record) + "\n")
+    said = call("rerun", path, "--out", tmp_path / "again").out
+    assert "also, losses differ: no reason is known" in said
+
+
 def test_it_is_really_run_again_and_comes_out_the_same(call: Call, tmp_path: Path) -> None:
     call("run", "bison", *SMALL, "--memory", "20", "--seeds", "0-1", "--out", tmp_path)
     words = ["rerun", f"{tmp_path / 'results.jsonl'}:2"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -96,6 +99,34 @@ def test_the_environment_says_where_numbers_come_from() -> None:
     assert found["threads"] == torch.get_num_threads()
     commit = environment.commit()
     assert commit is None or len(commit.removesuffix("+changed")) == 40
+
+
+def test_any_edit_of_the_source_is_told(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=x", "-c", "user.email=x"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True, capture_output=True)
+
+    package = tmp_path / "package"
+    (package / "methods").mkdir(parents=True)
+    (package / "methods" / "er.py").write_text("1")
+    assert environment.commit_of(package) is None
+    git("init")
+    (tmp_path / "beside").write_text("1")
+    git("add", "beside")
+    git("commit", "-m", "x")
+    assert environment.commit_of(package) is None  # somebody else's checkout
+    git("add", ".")
+    git("commit", "-m", "y")
+    clean = environment.commit_of(package)
+    assert clean is not None
+    assert len(clean) == 40
+    (tmp_path / "beside").write_text("2")
+    assert environment.commit_of(package) == clean
+    (package / "methods" / "own.py").write_text("1")
+    assert environment.commit_of(package) == f"{clean}+changed"
+    (package / "methods" / "own.py").unlink()
+    (package / "methods" / "er.py").write_text("2")
+    assert environment.commit_of(package) == f"{clean}+changed"
 
 
 def test_the_record_counts_what_is_trained(done: tuple[Run, dict[str, object], Diary]) -> None:

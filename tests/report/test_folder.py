@@ -124,6 +124,28 @@ def test_a_run_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     assert len(study.items["x"]) == 3
 
 
+def test_rules_of_one_network_scored_twice_are_put_together(tmp_path: Path) -> None:
+    *others, found = records("generic", 1)
+    score = {"accuracy": found["accuracy"], "metrics": found["metrics"], "confusion": None}
+    by = {rule: changed(found, also={rule: score}) for rule in ("ncm", "ncm-raw")}
+    put(tmp_path / "x", *others, *by.values())
+    assert {"ncm", "ncm-raw"} <= {record["rule"] for record in load(tmp_path).items["x"]}
+    other = [[1.0 - a for a in row] for row in found["accuracy"]]
+    put(tmp_path / "y", *others, by["ncm"], changed(by["ncm-raw"], accuracy=other))
+    assert {record["rule"] for record in load(tmp_path / "y").items["y"]} == {None, "ncm-raw"}
+
+
+def test_runs_of_another_number_of_tasks_are_left_out_and_said(tmp_path: Path) -> None:
+    found = records("generic", 2)
+    longer = changed(found[-1], accuracy=[[0.5] * 9 for _ in range(9)])
+    put(tmp_path / "x", *found[:-1], longer)
+    study = load(tmp_path)
+    assert len(study.items["x"]) == len(found) - 1
+    (said,) = (warning for warning in study.warnings if "tasks" in warning)
+    assert said.startswith("x: 1 run of more or fewer tasks than the first of the same method")
+    assert f"(first: {longer['method']}, {longer['data']}, seed 1)" in said
+
+
 def test_runs_without_their_reference_are_flagged(tmp_path: Path) -> None:
     put(tmp_path / "x", *records("generic", 2)[2:])
     study = load(tmp_path)

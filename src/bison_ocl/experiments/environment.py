@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 COMMIT = "BISON_OCL_COMMIT"
+PACKAGE = Path(__file__).parents[1]
 
 
 def environment(device: str) -> dict[str, Any]:
@@ -52,13 +53,15 @@ def commit() -> str | None:
 
     BISON_OCL_COMMIT says it where the source was copied without its history.
     """
-    if COMMIT in os.environ:
-        return os.environ[COMMIT]
-    folder = Path(__file__).parent
+    return os.environ[COMMIT] if COMMIT in os.environ else commit_of(PACKAGE)
+
+
+def commit_of(folder: Path) -> str | None:
+    """The commit of all that lies in a folder; a new file is an edit as well."""
     try:
         head = _git(folder, "rev-parse", "HEAD")
-        tracked = _git(folder, "ls-files", __file__)
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no", ".")
+        tracked = _git(folder, "ls-files", ".")
+        changed = _git(folder, "status", "--porcelain", ".")
     except (OSError, subprocess.CalledProcessError):
         return None
     if not tracked:  # installed below somebody else's checkout

@@ -33,12 +33,17 @@ def looked_up(found: dict[str, Record], spec: Spec, also: Iterable[str]) -> Reco
 
 
 def by_identity(found: Iterable[Record]) -> dict[str, Record]:
-    """Of a run that is there twice, the record with more inference rules, or else the later."""
+    """Of a run that is there twice, the record with more inference rules, or else the later.
+
+    Where both have the same accuracies the network is the same, and the rules of both count.
+    """
     chosen: dict[str, Record] = {}
     for record in found:
-        before = chosen.get(key := identity(record))
-        if before is None or len(record["also"]) >= len(before["also"]):
-            chosen[key] = record
+        before = chosen.get(key := identity(record), record)
+        kept = record if len(record["also"]) >= len(before["also"]) else before
+        if before["accuracy"] == record["accuracy"]:
+            kept = {**kept, "also": before["also"] | record["also"]}
+        chosen[key] = kept
     return chosen
 
 

@@ -14,6 +14,9 @@ from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job, Say, Watch, run
 from bison_ocl.experiments.spec import identity, precision_of
 
+NUMBERS = ("accuracy", "also", "confusion", "anytime", "losses", "log")
+"""What a record measured; older ones lack some."""
+
 
 def chosen(place: str) -> Record:
     """The record at FILE:LINE, or the only one of FILE."""
@@ -72,7 +75,8 @@ def rerun(
 
 def compared(before: Record, after: Record) -> str:
     """Whether two records of one run agree, and if not, what could be the reason."""
-    if before["accuracy"] == after["accuracy"] and not differ(before, after):
+    other = [name for name in NUMBERS if name in before and before[name] != after.get(name)]
+    if not other and not differ(before, after):
         return "the same to the last digit"
     pairs = [(record["environment"], record["commit"]) for record in (before, after)]
     told = [{**environment, "commit": commit} for environment, commit in pairs]
@@ -85,5 +89,6 @@ def compared(before: Record, after: Record) -> str:
     reasons += ["the images are others"] * differ(before, after)
     reasons += [f"it was trained among {together} seeds and is now alone"] * (together != 1)
     AA = [100 * record["metrics"]["AA"] for record in (before, after)]
+    more = f", {', '.join(other)} differ" if other else ""
     why = "; ".join(reasons) or "no reason is known"
-    return f"AA was {AA[0]:.2f} % and is {AA[1]:.2f} %: {why}"
+    return f"AA was {AA[0]:.2f} % and is {AA[1]:.2f} %{more}: {why}"

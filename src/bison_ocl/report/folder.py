@@ -39,7 +39,11 @@ def load(*paths: Path) -> Study:
     files = chain.from_iterable(map(results_in, paths))
     for file in {file.resolve(): file for file in files}.values():
         found.setdefault(item_of(file), []).extend(read(file, warnings))
-    kept = {item: once(item, records, warnings) for item, records in found.items() if records}
+    kept = {
+        item: as_long(item, once(item, records, warnings), warnings)
+        for item, records in found.items()
+        if records
+    }
     if not kept:
         listed = " and ".join(map(str, paths))
         raise UserError(f"no finished run: there is no line in {listed}")
@@ -99,9 +103,26 @@ def once(item: str, records: Sequence[Record], warnings: list[str]) -> list[Reco
     if repeated := len(records) - len(kept):
         warnings.append(
             f"{item}: {plural(repeated, 'line')} of runs that are there twice; the later counts, "
-            "unless it was scored by fewer rules"
+            "unless it was scored by fewer rules; where their accuracies agree, all rules count"
         )
     return list(kept.values())
+
+
+def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[Record]:
+    """Runs with as many tasks as the first of their experiment, and a word about the others."""
+    lengths: dict[str, int] = {}
+    kept: list[Record] = []
+    other: list[Record] = []
+    for record in records:
+        length = len(record["accuracy"])
+        alike = lengths.setdefault(experiment(record), length) == length
+        (kept if alike else other).append(record)
+    if other:
+        warnings.append(
+            f"{item}: {plural(len(other), 'run')} of more or fewer tasks than the first of the "
+            f"same method, left out {first_of(other)}"
+        )
+    return kept
 
 
 def prepared(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Record]:
@@ -141,10 +162,9 @@ def missing_references(item: str, records: Sequence[Record]) -> list[str]:
     alone = [record for record in own(records) if record["reference"] is None]
     if not alone:
         return []
-    first = alone[0]
     return [
         f"{item}: {plural(len(alone), 'run')} without AI, for FINE-TUNE did not run on the same "
-        f"stream (first: {first['method']}, {first['data']}, seed {first['seed']})"
+        f"stream {first_of(alone)}"
     ]
 
 
@@ -179,10 +199,9 @@ def other_images(item: str, records: Sequence[Record]) -> list[str]:
     found = [one for one in own(records) if differ(one, firsts.setdefault(experiment(one), one))]
     if not found:
         return []
-    first = found[0]
     return [
         f"{item}: {plural(len(found), 'run')} on other images than the first of the same method "
-        f"(first: {first['method']}, {first['data']}, seed {first['seed']})"
+        f"{first_of(found)}"
     ]
 
 
@@ -191,11 +210,15 @@ def diverged(item: str, records: Sequence[Record]) -> list[str]:
     lost = [r for r in own(records) if None in r.get("losses", {}).get("loss", ())]
     if not lost:
         return []
-    first = lost[0]
     return [
-        f"{item}: the loss of {plural(len(lost), 'run')} was not finite "
-        f"(first: {first['method']}, {first['data']}, seed {first['seed']}): lower lr"
+        f"{item}: the loss of {plural(len(lost), 'run')} was not finite {first_of(lost)}: lower lr"
     ]
+
+
+def first_of(records: Sequence[Record]) -> str:
+    """Which of some runs to look at first."""
+    first = records[0]
+    return f"(first: {first['method']}, {first['data']}, seed {first['seed']})"
 
 
 def commits(records: Sequence[Record]) -> list[str]:
