@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.pilot import job_of, say
+from benchmarks.readings import METRICS
 from bison_ocl.data import load
 from bison_ocl.experiments.lines import in_lines
 from bison_ocl.experiments.records import Record
@@ -32,7 +33,6 @@ from bison_ocl.report.folder import own, prepared
 from bison_ocl.stream.streams import DEFAULT, stream_of
 
 DATA = "split-cifar10"
-METRICS = ("AA", "AF_table", "AI")
 
 
 def sliced(order: Tensor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
@@ -70,14 +70,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data-dir", type=Path, default=None)
     parser.add_argument("--seeds", default="100-102")
-    parser.add_argument("--precision", default="bf16")
-    parser.set_defaults(compile=False, stream=DEFAULT)
+    parser.set_defaults(precision="bf16", compile=False, stream=DEFAULT)
     arguments = parser.parse_args()
     references = run(job_of(f"{DATA}:0:finetune", arguments), in_lines, say)
     by_set = run(job_of(f"{DATA}:500:ocm", arguments), in_lines, say)
     other = by_position(parse_seeds(arguments.seeds), arguments)
-    found: dict[str, Any] = {key: by_set[0][key] for key in ("data", "memory", "commit")}
-    found["environment"] = by_set[0]["environment"]
+    about = ("data", "memory", "commit", "environment")
+    found: dict[str, Any] = {key: by_set[0][key] for key in about}
     found |= {"by set": rows(by_set, references), "by position": rows(other, references)}
     (arguments.out / "ocm-slices.json").write_text(json.dumps(found, indent=1) + "\n")
 

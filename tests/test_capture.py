@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from bison_ocl.engine import Engine
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.resnet import ResNet18
-from bison_ocl.state import State
-from tests.tiny import stream
+from tests.tiny import readable, stream
 
 pytestmark = [
     pytest.mark.gpu,
@@ -67,12 +66,6 @@ def test_recording_again_and_again_takes_no_more_memory() -> None:
     for _ in range(4):
         recorded(work, work)
     assert torch.cuda.memory_allocated() - before < 32 * 2**20
-
-
-def readable(me: State) -> dict[str, torch.Tensor]:
-    """All a step leaves, but the memory's spare row: nobody reads which rejected image is there."""
-    memory = replace(me.memory, x=me.memory.x[:, :-1], y=me.memory.y[:, :-1])
-    return tree.named(replace(me, memory=memory))
 
 
 @pytest.mark.parametrize("name", ["bison", "er"])

@@ -574,6 +574,14 @@ def test_loading_needs_the_backbone_it_was_saved_with(tmp_path: Path) -> None:
 # --- side by side ---
 
 
+def in_threads(*work: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=one) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_learners_in_threads_do_not_disturb_each_other() -> None:
     shared = backbone()
     before = snapshot(shared.state_dict())
@@ -586,14 +594,11 @@ def test_learners_in_threads_do_not_disturb_each_other() -> None:
         return learner
 
     found: dict[int, Learner] = {}
-    threads = [
-        threading.Thread(target=lambda s=s: found.update({s: work(s)}))  # type: ignore[misc]
-        for s in (1, 2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+
+    def keep(seed: int) -> None:
+        found[seed] = work(seed)
+
+    in_threads(*(partial(keep, seed) for seed in (1, 2)))
     for seed in (1, 2):
         assert same(everything(work(seed)), everything(found[seed]))
     assert same(before, snapshot(shared.state_dict()))
@@ -604,18 +609,8 @@ def test_one_learner_can_predict_from_another_thread() -> None:
     learner = trained()
     x, _ = herd(10)
     answers: list[Any] = []
-    thread = threading.Thread(target=lambda: answers.append(learner.predict(x)))
-    thread.start()
-    thread.join()
+    in_threads(lambda: answers.append(learner.predict(x)))
     assert answers == [learner.predict(x)]
-
-
-def in_threads(*work: Callable[[], None]) -> None:
-    threads = [threading.Thread(target=one) for one in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def test_threads_take_turns_in_a_learner() -> None:

@@ -164,3 +164,9 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 def size(value: object) -> int:
     """How many numbers a tree holds."""
     return sum(prod(leaf.shape) for leaf in tree.leaves(value))
+
+
+def readable(me: State) -> dict[str, Tensor]:
+    """A state, or a stack of them, but for the memory's spare row, which is undefined."""
+    memory = replace(me.memory, x=me.memory.x[..., :-1, :, :, :], y=me.memory.y[..., :-1])
+    return tree.named(replace(me, memory=memory))

@@ -186,10 +186,10 @@ class Learner:
         return array
 
     @property
+    @entered
     def labels(self) -> list[Hashable]:
         """The labels seen so far, in order of appearance; also those of images that wait."""
-        with self._turns:
-            return list(dict.fromkeys([*self._labels.all, *(label for _, label in self._waiting)]))
+        return list(dict.fromkeys([*self._labels.all, *(label for _, label in self._waiting)]))
 
     def _scores(self, images: Any) -> Tensor:
         x = to_bytes(images)

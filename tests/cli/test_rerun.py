@@ -73,6 +73,16 @@ def test_it_is_really_run_again_and_comes_out_the_same(call: Call, tmp_path: Pat
     refused(call(*words, "--out", tmp_path), "has this run already")
 
 
+def test_a_folder_that_may_not_be_read(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    refused(call("rerun", tmp_path / "results.jsonl:1"), "cannot read", "Permission denied")
+
+
 def test_there_is_no_such_file(call: Call, tmp_path: Path) -> None:
     refused(call("rerun", tmp_path / "nothing.jsonl:1"), "there is no file")
 
