@@ -38,9 +38,9 @@ def test_list_shows_every_item_with_runs_and_an_honest_estimate(
     said = call("reproduce", "--list", "--processes", "2", "--device", "cpu")
     assert said.status == 0
     lines = {line.split()[0]: line for line in said.out.splitlines()[1:15]}
-    assert lines["table1"].split()[-4:] == ["1290", "1290", "33.4", "days"]
-    assert lines["balance"].split()[-4:-2] == ["590", "0"]
-    assert lines["all"].split()[-4:-2] == ["2105", "2105"]
+    assert lines["table1"].split()[-4:] == ["1380", "1380", "45.5", "days"]
+    assert lines["balance"].split()[-4:-2] == ["630", "0"]
+    assert lines["all"].split()[-4:-2] == ["2195", "2195"]
     assert "Figure 7" in lines["confusion"]
     assert "a step of ER takes 100 ms here, timed just now" in said.out
     assert "processes: 2" in said.out

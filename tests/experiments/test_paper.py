@@ -17,15 +17,15 @@ from bison_ocl.report import paper
 from bison_ocl.stream.streams import canonical
 
 RUNS = {
-    "table1": 1290,
+    "table1": 1380,
     "ablation": 70,
     "ncm": 180,
     "directions": 100,
     "time": 42,
     "confusion": 9,
     "similar-pairs": 9,
-    "curves": 450,
-    "balance": 590,
+    "curves": 480,
+    "balance": 630,
     "sensitivity": 500,
     "feature-enhancement": 150,
     "buffer-batch": 50,

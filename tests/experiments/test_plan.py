@@ -49,7 +49,7 @@ def test_an_item_moves_to_other_data_with_its_memory_sizes_by_rank() -> None:
 
 def test_moved_cells_that_fall_together_are_one_with_all_rules() -> None:
     found = plan("table1", Wanted(data=["split-digits"], memory=[100]))
-    assert found.runs == 150
+    assert found.runs == 160
     (er,) = (cell for cell in found.cells if cell.method == "er")
     assert er.also == ("ncm",)
 
@@ -69,7 +69,7 @@ def test_settings_go_to_the_methods_that_read_them_and_win() -> None:
 def test_settings_that_a_method_ignores_are_not_given_to_it() -> None:
     found = plan("table1", Wanted(methods=["er"], data=[C10], settings=(("joint", "true"),)))
     assert Cell("finetune", C10, 0) in found.cells
-    assert Cell("er", C10, 200, (("joint", "true"),)) in found.cells
+    assert Cell("er", C10, 200, (("joint", "true"),), also=("ncm",)) in found.cells
 
 
 @pytest.mark.parametrize(

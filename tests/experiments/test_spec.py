@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bison_ocl.errors import UserError
+from bison_ocl.experiments import records
+from bison_ocl.experiments.rerun import job_of
+from bison_ocl.experiments.runner import specs_of
 from bison_ocl.experiments.spec import Spec, parse_seeds
+from bison_ocl.methods.settings import configured
 
 SPEC = Spec("er", "split-digits", 100, 3, {"lr": 0.1, "joint": False})
 
@@ -69,7 +74,7 @@ def test_malformed_seeds_are_refused(text: str) -> None:
         {"memory": 99},
         {"seed": 4},
         {"settings": {"lr": 0.2, "joint": False}},
-        {"settings": {"lr": 0.1}},
+        {"settings": {"lr": 0.1, "joint": True}},
         {"precision": "bf16"},
         {"precision": "fp32"},
     ],
@@ -94,3 +99,31 @@ def test_runs_from_before_there_was_a_precision_are_tf32() -> None:
     assert SPEC.is_of(old)
     assert not replace(SPEC, precision="fp32").is_of(old)
     assert SPEC.name == "er-split-digits-m100-s3-e05153ea"
+
+
+# --- what was recorded by earlier versions ---
+
+COMMITTED = sorted(Path(__file__).parents[2].glob("results/*/*.jsonl"))
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_committed_record_is_still_finished(path: Path) -> None:
+    """Whatever settings methods gained since, the run of a record is not run again."""
+    found = records.read(path)
+    assert found
+    for record in found:
+        job = job_of(record, Path(), "cpu", None)
+        (spec,) = specs_of(job, configured(job.method, job.data, job.settings), job.stream)
+        assert job.has(record, spec), f"{record['method']}, seed {record['seed']}"
+
+
+def test_a_setting_that_a_record_does_not_know_has_its_default() -> None:
+    told = asdict(SPEC) | {"method": "ocm", "settings": {"lr": 0.1}}
+    assert Spec(**told | {"settings": {"lr": 0.1, "old_logits": "set"}}).is_of(told)
+    assert not Spec(**told | {"settings": {"lr": 0.1, "old_logits": "position"}}).is_of(told)
+
+
+def test_runs_of_a_method_that_is_gone_are_told_apart_by_what_they_say() -> None:
+    told = asdict(SPEC) | {"method": "once"}
+    assert Spec(**told).is_of(told)
+    assert not Spec(**told | {"settings": {"lr": 0.2}}).is_of(told)

@@ -11,16 +11,20 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.data import load
 from bison_ocl.engine import Engine
+from bison_ocl.experiments.run import Run
+from bison_ocl.experiments.spec import Spec
 from bison_ocl.losses.info_nce import info_nce, paired_info_nce
 from bison_ocl.losses.similarity import random_similarity
 from bison_ocl.methods.ocm import OCM
-from bison_ocl.methods.settings import configured
+from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
 from bison_ocl.nets.optimiser import Adam
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
+from bison_ocl.stream.streams import DEFAULT, stream_of
 from bison_ocl.views.crop_flip_grey import crop_flip_grey
 from bison_ocl.views.rotations import rotation_labels, rotations
 from tests.tiny import begin, same, size, snapshot, stream, train
@@ -210,3 +214,39 @@ def test_known_numbers_of_parameters(filters: int, side: int, classes: int, expe
     backbone = ResNet18(filters, (3, side, side))
     me = begin(OCM(), backbone=backbone, classes=classes, dtype=torch.float32)
     assert size(me.net.params) == expected
+
+
+# --- old logits by position ---
+
+
+def test_by_position_the_first_logits_by_the_datasets_numbers_are_held() -> None:
+    """Code that slices `[:k]` on shuffled classes holds others than the k old ones."""
+    method = OCM(old_logits="position")
+    me, _ = after(1, method)
+    order = torch.arange(me.classes).flip(0)
+    me = method.numbered(me, order)
+    k = int(me.old.sum())
+    assert 0 < k < me.classes
+    held = method.held(me).nonzero().flatten().tolist()
+    assert set(held) == set(order.argsort()[:k].tolist())
+    assert not torch.equal(method.held(me), me.old)
+
+
+def test_classes_that_come_in_the_order_of_their_numbers_are_held_as_a_set() -> None:
+    method = OCM(old_logits="position")
+    me, _ = after(1, method)
+    assert torch.equal(method.held(method.numbered(me, torch.arange(me.classes))), me.old)
+    assert torch.equal(method.held(me), me.old), "a learner numbers classes by appearance"
+
+
+def test_by_the_set_a_run_keeps_no_order() -> None:
+    me = begin(METHOD)
+    assert "order" not in METHOD.numbered(me, torch.arange(me.classes)).extra
+
+
+def test_a_run_by_position_is_told_the_datasets_numbers() -> None:
+    dataset = load("split-digits")
+    stream = stream_of(DEFAULT, dataset, 3)
+    method = configured("ocm", "split-digits", {"old_logits": "position", "filters": 1})
+    spec = Spec("ocm", "split-digits", 20, 3, settings_of(method))
+    assert Run(spec, method, stream).me.extra["order"].tolist() == list(stream.order)

@@ -63,10 +63,12 @@ def test_another_rule_has_a_record_of_its_own(tmp_path: Path) -> None:
 def test_a_precision_that_all_runs_share_tells_none_apart(tmp_path: Path) -> None:
     put(tmp_path / "table1", *(changed(one, precision="bf16") for one in records("table1", 1)))
     (found,) = load(tmp_path).items.values()
-    assert {variant(one) for one in found} == {""}
+    assert {variant(one) for one in found} == {"", "old_logits=position"}
     put(tmp_path / "table1", changed(records("table1", 1)[0], precision="fp32"))
     (found,) = load(tmp_path).items.values()
-    assert {variant(one) for one in found} == {"precision=bf16", "precision=fp32"}
+    assert {variant(one) for one in found} == {
+        *("precision=bf16", "precision=fp32", "old_logits=position, precision=bf16")
+    }
 
 
 def test_a_rule_without_a_confusion_matrix_does_not_borrow_one(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ class Run:
         data = self.stream.dataset
         fused = has_kernels(self.device)
         backbone = self.method.backbone(data.shape, self.spec.precision, fused=fused)
-        return self.method.init(
+        me = self.method.init(
             self.spec.seed,
             backbone,
             data.classes,
@@ -77,6 +77,7 @@ class Run:
             data.shape,
             device=self.device,
         )
+        return self.method.numbered(me, torch.tensor(self.stream.order, device=self.device))
 
     @property
     def steps(self) -> int:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bison_ocl.errors import UserError
@@ -50,7 +51,8 @@ class Spec:
         return identity(record) == identity(vars(self))
 
 
-FIELDS = tuple(field.name for field in fields(Spec))
+LATER: dict[str, Any] = {"precision": PLAIN}
+"""Fields that records did not always have, and what such a record counts as."""
 
 
 def precision_of(run: Mapping[str, Any]) -> str:
@@ -59,9 +61,24 @@ def precision_of(run: Mapping[str, Any]) -> str:
 
 
 def identity(run: Mapping[str, Any]) -> str:
-    """What tells a run from others, as one text; equal for a spec and its records."""
-    told = {**run, "precision": precision_of(run)}
-    return json.dumps([told.get(name) for name in FIELDS], sort_keys=True)
+    """What tells a run from others, as one text; equal for a spec and its records.
+
+    Settings that its method gained after a run was recorded count as having their defaults.
+    """
+    told = {**LATER, **run}
+    told["settings"] = defaults(run["method"]) | told["settings"]
+    return json.dumps([told.get(field.name) for field in fields(Spec)], sort_keys=True)
+
+
+@cache
+def defaults(method: str) -> dict[str, Any]:
+    """The settings of a method by default; none where this version does not know it."""
+    from bison_ocl.methods.settings import configured, settings_of  # needs torch
+
+    try:
+        return settings_of(configured(method.partition(" + ")[0], None, {}))
+    except UserError:
+        return {}
 
 
 MOST_SEEDS = 100_000

@@ -142,6 +142,10 @@ class Method:
             closed=closed,
         )
 
+    def numbered(self, me: State, order: Tensor) -> State:
+        """The state of a run that knows the dataset's ids of its classes, [C]. Few methods care."""
+        return me
+
     # --- one step ---
 
     def retrieve(self, me: State, new: Batch) -> Batch | None:

@@ -2,14 +2,15 @@
 
 Guo, Liu & Zhao 2022, "Online Continual Learning through Mutual Information Maximization" (ICML).
 As the authors' code: own views, no replay in task 1, no stream CE later, a teacher in train mode.
-On purpose: no cut of the memory batch to 7 images a class; old logits as a set, not the first k.
+On purpose: no cut of the memory batch to 7 images per class; `old_logits` by default as a set,
+where the authors' code takes the first k, on shuffled classes too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -43,6 +44,8 @@ class OCM(Method):
     """temperature of the contrastive losses"""
     kappa: float = 1.0
     """weight of similarities after the first task"""
+    old_logits: Literal["set", "position"] = "set"
+    """logits held to the previous model's: of the k old classes, or the dataset's first k"""
 
     def heads(self) -> Mapping[str, Head]:
         return {"linear": Linear(), "projection": LinearProjection()}
@@ -52,6 +55,9 @@ class OCM(Method):
 
     def extra(self, net: Net, classes: int) -> dict[str, Any]:
         return {"teacher": net.copy()}
+
+    def numbered(self, me: State, order: Tensor) -> State:
+        return me if self.old_logits == "set" else me.with_extra(order=order)
 
     def retrieve(self, me: State, new: Batch) -> Batch | None:
         return super().retrieve(me, new) if me.later else None
@@ -75,8 +81,12 @@ class OCM(Method):
         loss = loss + info_nce(cosine(now, before), y, self.temperature)
         z = me.net.features(crop_flip_grey(me.key("classify"), old.x))
         logits = teacher(crop_flip_grey(me.key("teach"), old.x), self.head, "batch")
-        loss = loss + squared_error(me.net.logits(z, self.head), logits, me.old)
+        loss = loss + squared_error(me.net.logits(z, self.head), logits, self.held(me))
         return loss + self.ce(me, z, old.y, self.head)
+
+    def held(self, me: State) -> Tensor:
+        """Mask of the classes whose logits stay near the previous model's."""
+        return me.extra["order"] < me.old.sum() if "order" in me.extra else me.old
 
     def features(self, me: State, new: Batch, old: Batch) -> tuple[Tensor, Tensor]:
         """Of the rotated pairs, all in one forward pass."""

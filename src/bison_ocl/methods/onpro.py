@@ -44,6 +44,7 @@ class OnPro(OCM):
         "split-tinyimagenet": LARGE,
     }
     category: ClassVar[str] = "F"
+    ignores: ClassVar[tuple[str, ...]] = (*OCM.ignores, "old_logits")
     lr: float = 0.0005
     """learning rate of Adam"""
     prototype_temperature: float = 0.5
@@ -70,8 +71,7 @@ class OnPro(OCM):
         y = rotation_labels(mixed.labels(me.classes), me.classes + len(old))
         loss = self.contrast_stream(me, z_new, new) + self.contrast_memory(me, z_old, y)
         logits = me.net(crop_flip_grey(me.key("classify"), mixed.x), self.head)
-        rows = self.rows(me)
-        loss = loss + mixed_cross_entropy(logits, *mixed.targets, rows)
+        loss = loss + mixed_cross_entropy(logits, *mixed.targets, self.rows(me))
         return loss + self.equilibrium(me, self.projections(me, old), old)
 
     def contrast_stream(self, me: State, z: Tensor, new: Batch) -> Tensor:

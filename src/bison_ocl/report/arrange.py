@@ -41,6 +41,8 @@ def by_memory(
     blank = Table(name or item, title, columns, (), planned=planned_seeds(item), notes=notes)
     label_of = labels.label_of(item)
     known = [*map(labels.method_label, lines), *map(label_of, expected)]
+    rank = {line: place for place, line in enumerate(dict.fromkeys(lines))}
+    known.sort(key=lambda label: rank.get(label.printed or "", len(rank)))  # readings side by side
     return marked(build(blank, everything, label_of, partial(printed_in, item), known))
 
 

@@ -32,6 +32,8 @@ class Label:
     """whether the others are tested against it"""
     reference: bool = False
     """whether others are measured against it (FINE-TUNE), so that it takes no rank"""
+    reading: bool = False
+    """whether another line is the paper's as well, by another reading; figures show it once"""
 
 
 @dataclass(frozen=True)

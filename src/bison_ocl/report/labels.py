@@ -8,13 +8,16 @@ from functools import cache, partial
 from typing import Any
 
 from bison_ocl.experiments.intransigence import REFERENCE
-from bison_ocl.experiments.paper import ITEMS
+from bison_ocl.experiments.paper import BY_POSITION, ITEMS
 from bison_ocl.experiments.records import Record
 from bison_ocl.report import names
 from bison_ocl.report.cells import Label
 
 MAIN_METHOD = "bison"
 """the method that others are tested against"""
+
+READINGS = {("ocm", ", ".join(f"{name}={value}" for name, value in BY_POSITION))}
+"""variants that are another reading of a method in the paper, and stand beside its numbers too"""
 
 LabelOf = Callable[[Record], Label]
 
@@ -35,7 +38,9 @@ def labelled(record: Record, usual: Mapping[str, Any] | None = None) -> Label:
     label = method_label(record["method"])
     if not changed:
         return label
-    return replace(label, text=f"{label.text} ({changed})", printed=None, main=False)
+    text, reading = f"{label.text} ({changed})", (record["method"], changed) in READINGS
+    printed = label.printed if reading else None
+    return replace(label, text=text, printed=printed, main=False, reading=reading)
 
 
 def method_label(method: str) -> Label:

@@ -32,6 +32,8 @@ class Line:
 
     def printed(self, item: str, metric: str) -> float | None:
         """What the paper prints; None for a stream or settings that it does not have."""
+        if self.label.reading:
+            return None
         found = printed(item, metric, self.label.printed, place_of(self.group.first))
         return None if found is None else found.mean
 
@@ -81,7 +83,8 @@ def lines(groups: Sequence[Group], labels: Sequence[Label]) -> list[Line]:
     numbers: dict[str, int] = {}
     found = []
     for group, label in zip(groups, labels, strict=True):
-        usual = label.main or label.printed == group.method or len(titles[group.method]) == 1
+        plain = label.printed == group.method and not label.reading
+        usual = label.main or plain or len(titles[group.method]) == 1
         number = 0 if usual else numbers.setdefault(label.text, 1 + len(numbers))
         found.append(Line(group, label, look(group.method) if usual else numbered(number)))
     return found

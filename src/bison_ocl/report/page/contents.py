@@ -98,7 +98,6 @@ def item(name: str, records: Sequence[Record], pools: dict[str, Pool]) -> Conten
     ]
     for one, variant in zip(rows, variants(groups), strict=True):
         one["variant"] = variant
-    tell_apart(rows)
     mark(rows, groups, labels)
     return {"name": name, "title": title_of(name), "rows": rows}
 
@@ -192,18 +191,6 @@ def variants(groups: Sequence[Group]) -> list[Contents]:
         differs = [key for key in chosen if any(o.get(key) != chosen[key] for o in others)]
         found.append({key: chosen[key] for key in differs})
     return found
-
-
-def tell_apart(rows: Sequence[Contents]) -> None:
-    """Add to names that rows of one place share what these rows differ in.
-
-    To the tables, a setting that an old record lacks has its usual value.
-    """
-    keys = [(row["name"], row["place"], row["memory"]) for row in rows]
-    for row, key in zip(rows, keys, strict=True):
-        if keys.count(key) > 1:
-            changed = ", ".join(f"{k}={names.as_set(v)}" for k, v in row["variant"].items())
-            row["name"] += f" [{changed or 'older'}]"
 
 
 def mark(rows: Sequence[Contents], groups: Sequence[Group], labels: Sequence[Label]) -> None:

@@ -1,0 +1,107 @@
+"""Cells of `reproduce` on a machine that has torch and little else, in the order they are named.
+
+    PYTHONPATH=src python -m benchmarks.measure --out DIR --data-dir DIR --processes 8 \
+        table1:er,pcr:0-9:split-cifar10 table1:ocm:0-4:split-cifar10:500 ...
+
+Each entry is ITEM:METHODS:SEEDS:DATA[:MEMORIES]. All entries share one pool of processes, so the
+GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are skipped;
+records are appended as seeds finish. A failing unit is reported and does not stop the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from bison_ocl.experiments import local
+from bison_ocl.experiments.plan import Wanted, plan
+from bison_ocl.experiments.reproduce import Standing, standing
+from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.spec import parse_seeds
+from bison_ocl.experiments.units import Options, units
+from bison_ocl.experiments.work import Outcome
+
+
+def wanted(entry: str) -> tuple[str, Wanted]:
+    """The item of an entry, and what of it is wanted."""
+    item, methods, seeds, data, *memory = entry.split(":")
+    sizes = [int(size) for size in memory[0].split(",")] if memory else []
+    return item, Wanted(parse_seeds(seeds), methods.split(","), data.split(","), sizes)
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
+
+
+class Pool:
+    """What is to be done, and who keeps the records of it."""
+
+    def __init__(self, entries: list[str], out: Path, **options: object) -> None:
+        self.standings: dict[Path, Standing] = {}
+        self.todo: list[Job] = []
+        how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
+        for entry in entries:
+            name, asked = wanted(entry)
+            chosen = plan(name, asked)
+            now = standing(chosen, out, say, **how)
+            for unit in self._units(now):
+                self.standings[unit.out] = now
+                self.todo.append(unit)
+
+    def _units(self, now: Standing) -> Iterator[Job]:
+        """Units that no earlier entry has."""
+        for job, left in now.left:
+            for unit in units(job, left, together=True):
+                if unit.out not in self.standings:
+                    yield unit
+
+    def started(self, unit: Job) -> None:
+        say(f"{described(unit)} starts")
+
+    def done(self, outcome: Outcome) -> None:
+        for record in outcome.records:
+            self.standings[outcome.job.out].book.add(record)
+        say(f"{described(outcome.job)}: {outcome.error or summary(outcome)}")
+        if outcome.trace:
+            print(outcome.trace, file=sys.stderr, flush=True)
+
+
+def described(unit: Job) -> str:
+    settings = "".join(f" {name}={value}" for name, value in unit.settings.items())
+    return f"{unit.method}{settings} {unit.data} {unit.memory} ({len(unit.seeds)} seeds)"
+
+
+def summary(outcome: Outcome) -> str:
+    found = outcome.records
+    accuracy = sum(record["metrics"]["AA"] for record in found) / len(found)
+    seconds = sum(record["timing"]["total_s"] for record in found)
+    return f"AA {100 * accuracy:.1f} %, {seconds:.0f} s"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("entries", nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--data-dir", type=Path, default=None)
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--processes", type=int, default=1)
+    arguments = parser.parse_args()
+    pool = Pool(
+        arguments.entries,
+        arguments.out,
+        device="cuda" if torch.cuda.is_available() else "cpu",
+        precision=arguments.precision,
+        data_dir=arguments.data_dir,
+    )
+    say(f"{len(pool.todo)} units to do")
+    if pool.todo:
+        local.carry_out(pool.todo, pool.started, pool.done, processes=arguments.processes)
+
+
+if __name__ == "__main__":
+    main()
