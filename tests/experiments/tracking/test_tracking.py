@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bison_ocl import cli
+from bison_ocl import cli, durable
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.tracking import mlflow, track, tracked, tracker
@@ -38,9 +38,10 @@ def settings_in(found: Any) -> dict[str, Any]:
     return {name: settings[name].number_value for name in settings}
 
 
-def test_tensorboard_holds_the_story_once(tmp_path: Path) -> None:
+def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     story = story_of(record())
-    unfinished = tmp_path / "tensorboard" / f".{story.name}.partial"
+    monkeypatch.setattr(durable, "is_gone", lambda _: True)
+    unfinished = durable.beside(tmp_path / "tensorboard" / story.name)
     unfinished.mkdir(parents=True)
     (unfinished / "events.out.tfevents.0").write_bytes(b"of a command that was killed")
     show = tracker("tensorboard", tmp_path)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bison_ocl.durable import check_writable
-from bison_ocl.errors import UserError, reason
+from bison_ocl.durable import beside, check_writable, telling
 from bison_ocl.experiments.tracking.story import Story
 
 
@@ -26,13 +25,15 @@ def keep(story: Story, folder: str) -> None:
     place = Path(folder) / story.name
     if place.exists():
         return
-    unfinished = place.with_name(f".{story.name}.partial")
-    try:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        write(story, unfinished)
-        unfinished.rename(place)
-    except OSError as error:
-        raise UserError(f"cannot write {place}: {reason(error)}; results are kept") from error
+    unfinished = beside(place)
+    with telling(place, "results are kept"):
+        try:
+            write(story, unfinished)
+            unfinished.rename(place)
+        except OSError:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            if not place.exists():  # another process was faster
+                raise
 
 
 def write(story: Story, place: Path) -> None:

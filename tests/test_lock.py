@@ -1,0 +1,127 @@
+"""Locks: refused where another holds them, few descriptors, nothing left behind."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bison_ocl import lock
+from bison_ocl.errors import UserError
+from bison_ocl.lock import claimed, only_one
+
+NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+def things(*numbers: int) -> dict[int, str]:
+    return {number: f"run {number}" for number in numbers}
+
+
+@contextmanager
+def descriptors(more: int) -> Iterator[None]:
+    """Only so many more may be opened."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    spare = os.dup(0)
+    os.close(spare)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (spare + more, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_what_another_holds_is_refused_and_the_rest_is_free(tmp_path: Path) -> None:
+    path = tmp_path / ".claims"
+    with claimed(path, things(1, 2, 2**61)):
+        for taken in (1, 2, 2**61):
+            message = f"another process works on run {taken}: wait for it or stop it"
+            with pytest.raises(UserError, match=message), claimed(path, things(5, taken)):
+                pass
+        with claimed(path, things(0, 3, 5, 2**61 + 1)):
+            pass
+        assert path.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / ".claims"
+    code = (
+        "import sys, pathlib\nfrom bison_ocl.lock import claimed\n"
+        "with claimed(pathlib.Path(sys.argv[1]), {1: 'it'}):\n"
+        "    print('held', flush=True)\n    sys.stdin.read()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"held\n"
+    with pytest.raises(UserError, match="another process works on run 1"), claimed(path, things(1)):
+        pass
+    process.kill()
+    process.communicate()
+    assert path.exists()
+    with claimed(path, things(1)):
+        pass
+    assert not path.exists()
+
+
+def test_thousands_of_claims_take_one_descriptor(tmp_path: Path) -> None:
+    with descriptors(3), claimed(tmp_path / ".claims", things(*range(5000))):
+        assert [path.name for path in tmp_path.iterdir()] == [".claims"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_removed_while_another_waits_for_it_is_not_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last process leaves between the other's opening and locking: it must open again."""
+    path, plain = tmp_path / ".claims", lock.lock_byte
+    with ExitStack() as first:
+        first.enter_context(claimed(path, things(1)))
+
+        def late(*arguments: Any, **options: Any) -> None:
+            monkeypatch.setattr(lock, "lock_byte", plain)
+            first.close()
+            assert not path.exists()
+            plain(*arguments, **options)
+
+        monkeypatch.setattr(lock, "lock_byte", late)
+        with claimed(path, things(1)):
+            with pytest.raises(UserError, match="another"), claimed(path, things(1)):
+                pass
+            assert path.exists()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("code", NO_LOCKS)
+def test_a_file_system_without_locks(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    monkeypatch.setattr(fcntl, "fcntl", fail)
+    message = f"cannot lock files in {tmp_path}: .*; choose another --out on a local disk"
+    with pytest.raises(UserError, match=message), only_one(tmp_path / ".lock", "it"):
+        pass
+    with pytest.raises(UserError, match=message), claimed(tmp_path / ".claims", things(1)):
+        pass
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / ".claims").mkdir()
+    with (
+        pytest.raises(UserError, match=r"cannot write .*\.claims: Is a directory"),
+        claimed(tmp_path / ".claims", things(1)),
+    ):
+        pass
