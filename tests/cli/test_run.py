@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import pty
+import resource
 import select
 import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +24,11 @@ import torch
 from bison_ocl import Learner, checkpoint
 from bison_ocl.data import load
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
-from bison_ocl.experiments import bar
-from bison_ocl.lock import only_one
+from bison_ocl.experiments import bar, runner
+from bison_ocl.experiments.runner import Job, claims_of
+from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.work import Unwatched
+from bison_ocl.lock import claimed
 from tests.cli.calling import Call, Said, refused
 from tests.digits import shrunk, use
 from tests.experiments.disk import room_for
@@ -413,13 +420,48 @@ def test_foreign_lines_among_the_results(line: bytes, call: Call, tmp_path: Path
 
 def test_a_run_that_another_process_trains_is_left_to_it(call: Call, tmp_path: Path) -> None:
     path = interrupt(call, tmp_path, "finetune")
+    spec = Spec(**checkpoint.read(path)[1]["spec"])
     path.unlink()
-    lock = path.with_name(f".{path.stem}.lock")
-    with only_one(lock, "it"):
+    asked = Job("finetune", "split-digits", 0, [0], {}, tmp_path)
+    claims = path.with_name(".claims")
+    with claimed(claims, claims_of(asked, [spec])):
         said = call("run", "finetune", *SMALL, "--seeds", "0,1", "--out", tmp_path)
         refused(said, f"another process works on seed 0 in {tmp_path}: wait for it or stop it")
         assert call("run", "finetune", *SMALL, "--seeds", "1", "--out", tmp_path).status == 0
-    assert list(lock.parent.iterdir()) == [lock]
+        assert call("run", "er", *SMALL, "--seeds", "0", "--out", tmp_path).status == 0
+        assert list(claims.parent.iterdir()) == [claims]
+    assert list(claims.parent.iterdir()) == []
+
+
+def test_a_thousand_seeds_are_claimed_with_few_descriptors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds, before = range(1101), resource.getrlimit(resource.RLIMIT_NOFILE)
+    asked = Job("finetune", "split-digits", 0, seeds, {}, tmp_path)
+    monkeypatch.setattr(runner, "trained", lambda *_: ({"seed": seed} for seed in seeds))
+    few = len(os.listdir("/proc/self/fd")) + 50
+    resource.setrlimit(resource.RLIMIT_NOFILE, (few, before[1]))
+    try:
+        runner.run(asked, lambda _: nullcontext(Unwatched()), print)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert list((tmp_path / "checkpoints").iterdir()) == []
+
+
+def test_a_file_system_without_locks_is_refused_before_training(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "fcntl", fail)
+    monkeypatch.setattr(fcntl, "flock", fail)
+    refused(
+        call("run", "er", *SMALL, "--out", tmp_path),
+        f"cannot lock files in {tmp_path / 'checkpoints'}: No locks available; "
+        "choose another --out on a local disk",
+    )
+    assert not (tmp_path / "results.jsonl").exists()
 
 
 @pytest.mark.parametrize("split", ["data_sha256", "train_sha256"])

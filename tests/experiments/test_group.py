@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from bison_ocl import checkpoint
+from bison_ocl import checkpoint, durable
 from bison_ocl.data import load
 from bison_ocl.engine import Engine
+from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import Spec
@@ -21,6 +23,7 @@ from bison_ocl.methods.settings import configured
 from bison_ocl.state import State
 from bison_ocl.stream.streams import stream_of
 from tests.digits import shrunk, use
+from tests.experiments.disk import failing
 
 SEEDS = [3, 4]
 
@@ -60,7 +63,7 @@ def trained(
 def interrupted(folder: Path, **changes: Any) -> None:
     """Two seeds, stopped in the third task."""
     with pytest.raises(InterruptedError):
-        trained(job(folder, lr="0.1", checkpoint_every=1e-9, **changes), stop_at=8)
+        trained(job(folder, lr="0.1", **{"checkpoint_every": 1e-9, **changes}), stop_at=8)
 
 
 def saved_steps(folder: Path) -> list[int]:
@@ -143,6 +146,53 @@ def test_a_failure_between_two_files_leaves_the_group_together(tmp_path: Path) -
     assert saved_steps(tmp_path) == [2, 2]
     assert len(trained(job(tmp_path, lr="0.1", resume=True))) == 2
     assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_a_kill_between_two_renames_leaves_the_group_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever call of a save is the last, the group goes on as if nothing had happened."""
+    monkeypatch.setattr(durable, "is_gone", lambda _: True)
+    whole = trained(job(tmp_path / "whole", lr="0.1"))
+    interrupted(tmp_path / "cut", checkpoint_every=1e9)
+    assert saved_steps(tmp_path / "cut") == [6, 6]
+    steps: set[int] = set()
+    for at in range(11, 100):  # from the last call before the commit on
+        folder = tmp_path / str(at)
+        shutil.copytree(tmp_path / "cut", folder)
+        resumed = job(folder, lr="0.1", resume=True, checkpoint_every=1e9)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Group, "_save", killed_in(Group._save, at))
+            try:
+                trained(resumed)
+            except Killed:
+                pass
+            else:
+                break
+        said: list[str] = []
+        ended = trained(resumed, say=said.append)
+        found = {line.split("step ")[1].split()[0] for line in said if "goes on from" in line}
+        assert len(found) == 1, said
+        steps |= {int(step) for step in found}
+        assert not any("among" in line for line in said)
+        assert [r["losses"] for r in ended] == [r["losses"] for r in whole]
+        assert [r["accuracy"] for r in ended] == [r["accuracy"] for r in whole]
+        for one, other in zip(models(tmp_path / "whole"), models(folder), strict=True):
+            assert all(torch.equal(one[name], other[name]) for name in one)
+        assert not list((folder / "checkpoints").iterdir())
+    assert len(steps) == 2
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches kill -9."""
+
+
+def killed_in(save: Callable[..., None], at: int) -> Callable[..., None]:
+    def once(self: Group, savings: Any) -> None:
+        with failing(at, Killed()):
+            save(self, savings)
+
+    return once
 
 
 def test_checkpoints_of_an_older_version_go_on(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
+from bison_ocl.durable import replaced_together
 from bison_ocl.engine import Eager, Engine, alone
 from bison_ocl.experiments import devices
 from bison_ocl.experiments.loss_curve import Intervals, LossSums
@@ -163,20 +164,13 @@ class Group:
             run.me = tree.pick(self.body.me, i) if self.stacked else self.body.me
 
     def _save(self, savings: Sequence[Saving]) -> None:
-        """Write all files, then put them in place: a kill between two renames is all that could
-        leave runs of one group at different steps."""
+        """Write the checkpoints of all runs, which stay at the same step whatever happens."""
         if not savings:
             return
         self._hand_back()
-        for run, saving in zip(self.runs, savings, strict=True):
-            run.save(beside(saving.path))
-        for saving in savings:
-            beside(saving.path).replace(saving.path)
-
-
-def beside(path: Path) -> Path:
-    """Where the next checkpoint waits until those of the whole group are written."""
-    return path.with_name(f"{path.name}.next")
+        with replaced_together([saving.path for saving in savings]) as paths:
+            for run, path in zip(self.runs, paths, strict=True):
+                run.save(path)
 
 
 def engine_on(device: str, method: Method, stacked: bool) -> Engine:

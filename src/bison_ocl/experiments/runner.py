@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from bison_ocl.checkpoint import DamagedFile
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.places import cache_folder
-from bison_ocl.durable import check_writable
+from bison_ocl.durable import check_writable, settle, telling
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments import devices, records
 from bison_ocl.experiments.digests import differ, digests
@@ -20,9 +21,9 @@ from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.run import Run, Saving, Watcher
-from bison_ocl.experiments.spec import PLAIN, Spec
+from bison_ocl.experiments.spec import PLAIN, Spec, identity
 from bison_ocl.experiments.testing import RULES
-from bison_ocl.lock import only_one
+from bison_ocl.lock import claimed
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.streams import DEFAULT, parse, stream_of
@@ -93,7 +94,8 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     records.check_appendable(job.results)
     if job.resume and records.set_aside_torn_line(job.results):
         say(f"set aside a cut-off line in {job.results}.torn; its run counts as not done")
-    with claimed(job, specs):
+    with claimed(job.checkpoints / ".claims", claims_of(job, specs)):
+        settle([job.checkpoint(spec) for spec in specs])
         finished = finished_of(job, specs, dataset)
         left = [spec for spec in specs if spec.seed not in finished]
         check_interrupted(job, left)
@@ -103,18 +105,14 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     return [finished[spec.seed] for spec in specs]
 
 
-@contextmanager
-def claimed(job: Job, specs: Sequence[Spec]) -> Iterator[None]:
-    """Keep other processes from training these runs in this folder at the same time."""
-    files = [job.checkpoints / f".{spec.name}.lock" for spec in specs]
-    with ExitStack() as locks:
-        for spec, file in zip(specs, files, strict=True):
-            locks.enter_context(only_one(file, f"seed {spec.seed} in {job.out}"))
-        try:
-            yield
-        finally:
-            for file in files:
-                file.unlink(missing_ok=True)
+def claims_of(job: Job, specs: Sequence[Spec]) -> dict[int, str]:
+    """A number for each run, the same in every process, and what to call the run.
+
+    Seeds of one experiment have consecutive numbers, which the system keeps as one lock.
+    """
+    experiment = identity({**vars(specs[0]), "seed": None})
+    first = int.from_bytes(hashlib.sha256(experiment.encode()).digest()[:4]) >> 1 << 31
+    return {first + spec.seed: f"seed {spec.seed} in {job.out}" for spec in specs}
 
 
 def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, Record]:
@@ -166,7 +164,13 @@ def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
         say(f"seed {spec.seed} is finished in {job.results}: skipped")
         if job.save_model and not job.model(spec).exists():
             say(f"seed {spec.seed} kept no model then: run it with another --out to get one")
-        job.checkpoint(spec).unlink(missing_ok=True)
+        remove(job.checkpoint(spec))
+
+
+def remove(checkpoint: Path) -> None:
+    """Clear away the checkpoint of a finished run."""
+    with telling(checkpoint, "its result is kept"):
+        checkpoint.unlink(missing_ok=True)
 
 
 def new_run(job: Job, spec: Spec, method: Method, dataset: Dataset) -> Run:
@@ -181,7 +185,8 @@ def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> R
         if path.exists():
             current.resume(path)
     except DamagedFile:
-        path.replace(f"{path}.damaged")
+        with telling(path, "remove it"):
+            path.replace(f"{path}.damaged")
         say(f"set aside {path}.damaged, which cannot be read; seed {spec.seed} begins anew")
     if current.progress.step:
         say(f"seed {spec.seed} goes on from step {current.progress.step} of {current.steps}")
@@ -209,7 +214,7 @@ def run_group(job: Job, runs: Sequence[Run], watch: Watch) -> list[Record]:
         if job.save_model:
             run.learner().save(job.model(run.spec))
         records.append(job.results, record)
-        job.checkpoint(run.spec).unlink(missing_ok=True)
+        remove(job.checkpoint(run.spec))
     return done
 
 
