@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,7 @@ import pytest
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments import records
-from tests.experiments.disk import room_for
+from tests.experiments.disk import complaint, failing, room_for
 
 ONE: dict[str, Any] = {
     "schema": 1,
@@ -190,3 +194,118 @@ def test_lines_are_written_in_one_call(path: Path, monkeypatch: pytest.MonkeyPat
     records.append(path, ONE)
     assert len(calls) == 1
     assert calls[0].endswith(b"\n")
+
+
+@pytest.mark.parametrize("new", [False, True])
+@pytest.mark.parametrize("for_good", [False, True])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
+def test_any_call_of_an_append_may_fail(
+    code: int, for_good: bool, new: bool, tmp_path: Path
+) -> None:
+    for at in range(1, 100):
+        path = tmp_path / str(at) / "results.jsonl"
+        earlier = [] if new else [TWO]
+        for record in earlier:
+            records.append(path, record)
+        path.parent.mkdir(exist_ok=True)
+        with failing(at, OSError(code, os.strerror(code)), for_good) as found:
+            told = complaint(records.append, path, ONE)
+        assert found.failed == (told is not None)
+        after = records.whole(path)
+        if told is None:
+            break
+        assert f"{os.strerror(code)}; earlier results are kept" in told
+        assert after in (earlier, [*earlier, ONE])
+        if not for_good:  # then what was written could be taken back
+            assert records.read(path) == earlier
+        if ONE not in after:
+            records.append(path, ONE)
+        assert records.read(path) == [*earlier, ONE]
+    assert found.calls == ["open", "write", "fsync", *["open", "fsync"] * new]
+
+
+def test_any_call_of_setting_a_line_aside_may_fail(tmp_path: Path) -> None:
+    for at in range(1, 100):
+        path = tmp_path / str(at) / "results.jsonl"
+        records.append(path, ONE)
+        whole = path.read_bytes()
+        path.write_bytes(whole + b"half")
+        with failing(at, OSError(errno.EIO, "Input/output error")) as found:
+            told = complaint(records.set_aside_torn_line, path)
+        assert found.failed == (told is not None)
+        assert path.read_bytes() in (whole, whole + b"half")
+        records.set_aside_torn_line(path)
+        assert records.read(path) == [ONE]
+        assert b"half\n" in path.with_name("results.jsonl.torn").read_bytes()
+        if told is None:
+            break
+        assert "Input/output error; earlier results are kept" in told
+    assert found.calls[-2:] == ["ftruncate", "fsync"]
+
+
+# --- two processes ---
+
+APPENDING = """
+import json, os, pathlib, sys, time
+from bison_ocl.experiments import records
+write = os.write
+
+def slow(handle, data):
+    write(handle, data[:100])
+    time.sleep(0.001)
+    return 100 + write(handle, data[100:])
+
+os.write = slow
+for seed in range(200):
+    records.append(pathlib.Path(sys.argv[1]), json.loads(sys.argv[2]) | {"seed": seed})
+"""
+
+
+def test_a_line_in_the_making_is_neither_cut_nor_taken_for_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    words = [sys.executable, "-c", APPENDING, str(path), json.dumps(ONE)]
+    process, found = subprocess.Popen(words), 0
+    while process.poll() is None:
+        assert not records.set_aside_torn_line(path)
+        found = max(found, len(records.read(path)), len(records.whole(path)))
+    assert process.returncode == 0
+    assert found > 0
+    assert [record["seed"] for record in records.read(path)] == list(range(200))
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_processes_that_append_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    words = [sys.executable, "-c", APPENDING, str(path), json.dumps(ONE)]
+    processes = [subprocess.Popen(words) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
+    seeds = [record["seed"] for record in records.read(path)]
+    assert sorted(seeds) == sorted([*range(200), *range(200)])
+
+
+def test_a_line_that_a_killed_process_left_is_not_glued_to_the_next(path: Path) -> None:
+    with open(path, "ab") as file:
+        file.write(b'{"schema": 1, "se')
+    records.append(path, ONE)
+    assert records.read(path) == [ONE, TWO, ONE]
+    assert path.with_name("results.jsonl.torn").read_bytes() == b'{"schema": 1, "se\n'
+
+
+def test_a_file_system_without_locks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+    with open(path, "ab") as file:
+        file.write(b"half")
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    for action in (records.set_aside_torn_line, lambda path: records.append(path, ONE)):
+        with pytest.raises(
+            UserError, match=r"cannot lock files in .*; choose another --out on a local disk"
+        ):
+            action(path)
+    assert records.whole(path) == [ONE, TWO]
+    with pytest.raises(UserError, match="cut-off line"):
+        records.read(path)
+    assert path.read_bytes() == before + b"half"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from bison_ocl.durable import sync_folder, telling
 from bison_ocl.errors import UserError, reason
+from bison_ocl.lock import needing_locks
 
 SCHEMA = 1
 
@@ -39,20 +43,38 @@ MEASURED = ("AA", "AF", "AF_table")
 def append(path: Path, record: Record) -> None:
     """Add a line durably; a write that fails half-way (a full disk) is taken back."""
     data = json.dumps(record, allow_nan=False).encode() + b"\n"
-    try:
+    with telling(path, "earlier results are kept"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            before = os.fstat(handle).st_size
-            if os.write(handle, data) < len(data):
-                os.ftruncate(handle, before)
-                raise OSError("no space left")
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        why = reason(error)
-        raise UserError(f"cannot write {path}: {why}; earlier results are kept") from error
+        with opened_alone(path) as handle:
+            set_aside_end(handle, path)
+            add(handle, data, path.parent)
+
+
+@contextmanager
+def opened_alone(path: Path) -> Iterator[int]:
+    """A file that no other process appends to, or cuts, at the same time."""
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        with needing_locks(path.parent):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def add(handle: int, data: bytes, folder: Path) -> None:
+    """Write at the end of a file, all of it and durably, or nothing."""
+    before = os.fstat(handle).st_size
+    try:
+        if os.write(handle, data) < len(data):
+            raise OSError("no space left")
+        os.fsync(handle)
+        if not before:
+            sync_folder(folder)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(handle, before)
+        raise
 
 
 def check_appendable(path: Path) -> None:
@@ -66,15 +88,26 @@ def check_appendable(path: Path) -> None:
 
 def read(path: Path) -> list[Record]:
     """All records of a file; none if it does not exist."""
-    lines = contents(path).split(b"\n")
-    if lines.pop():
+    lines, torn = split(path)
+    if torn:
         raise UserError(f"{path} ends in a cut-off line: run with --resume to set it aside")
     return parsed(lines, path)
 
 
 def whole(path: Path) -> list[Record]:
-    """The records of a file without a last line that is cut off, or is being written right now."""
-    return parsed(contents(path).split(b"\n")[:-1], path)
+    """The records of a file without a last line that is cut off."""
+    return parsed(split(path)[0], path)
+
+
+def split(path: Path) -> tuple[list[bytes], bytes]:
+    """The lines of a file, and what is cut off at its end; a line in the making is waited for."""
+    data = contents(path)
+    if data and not data.endswith(b"\n"):
+        with suppress(OSError), open(path, "rb") as file:  # without locks nobody waits
+            fcntl.flock(file, fcntl.LOCK_SH)
+            data = file.read()
+    *lines, torn = data.split(b"\n")
+    return lines, torn
 
 
 def parsed(lines: Iterable[bytes], path: Path) -> list[Record]:
@@ -128,16 +161,21 @@ def is_number(value: Any) -> bool:
 
 def set_aside_torn_line(path: Path) -> bool:
     """Move a cut-off last line to a file of its own; whether there was one."""
+    if not split(path)[1]:
+        return False
+    with telling(path, "earlier results are kept"), opened_alone(path) as handle:
+        return set_aside_end(handle, path)
+
+
+def set_aside_end(handle: int, path: Path) -> bool:
+    """The same in a file that is opened alone, where no line is in the making."""
+    size = os.fstat(handle).st_size
+    if not size or os.pread(handle, 1, size - 1) == b"\n":
+        return False
     data = contents(path)
     keep = data.rfind(b"\n") + 1
-    if keep == len(data):
-        return False
-    try:
-        with open(path.with_name(f"{path.name}.torn"), "ab") as torn:
-            torn.write(data[keep:] + b"\n")
-            torn.flush()
-            os.fsync(torn.fileno())
-        os.truncate(path, keep)
-    except OSError as error:
-        raise UserError(f"cannot set aside the end of {path}: {reason(error)}") from error
+    with opened_alone(path.with_name(f"{path.name}.torn")) as torn:
+        add(torn, data[keep:] + b"\n", path.parent)
+    os.ftruncate(handle, keep)
+    os.fsync(handle)
     return True

@@ -14,7 +14,7 @@ from bison_ocl.experiments.intransigence import REFERENCE, with_intransigence
 from bison_ocl.experiments.ledger import by_identity
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.plan import settings_of
-from bison_ocl.experiments.records import RESULTS, Record, contents, parsed
+from bison_ocl.experiments.records import RESULTS, Record, parsed, split
 from bison_ocl.experiments.spec import identity, precision_of
 from bison_ocl.report.names import preset
 
@@ -87,8 +87,8 @@ def item_of(file: Path) -> str:
 
 
 def read(path: Path, warnings: list[str]) -> list[Record]:
-    """The records of a file. A cut-off last line is left out and said: a run may be writing it."""
-    *lines, torn = contents(path).split(b"\n")
+    """The records of a file. A cut-off last line is left out and said."""
+    lines, torn = split(path)
     if torn:
         warnings.append(f"{item_of(path)}: {path.name} ends in a cut-off line, left out here")
     return parsed(lines, path)
