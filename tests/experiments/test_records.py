@@ -30,8 +30,10 @@ ONE: dict[str, Any] = {
     "class_order": [1, 0],
     "accuracy": [[1.0, 0.0], [0.5, 1.0]],
     "metrics": {"AA": 0.75, "AF": 0.5, "AF_table": 0.25},
+    "log": [{}, {}],
     "timing": {},
-    "environment": {},
+    "environment": {"device": "cpu", "threads": 1},
+    "commit": None,
     "text": "é",
 }
 TWO = ONE | {"seed": 1, "none": None}

@@ -12,6 +12,7 @@ from typing import Any
 
 from bison_ocl.durable import sync_folder, telling
 from bison_ocl.errors import UserError, reason
+from bison_ocl.experiments.schema import NEEDED, faults, misfits
 from bison_ocl.lock import needing_locks
 
 SCHEMA = 1
@@ -19,25 +20,6 @@ SCHEMA = 1
 Record = dict[str, Any]
 
 RESULTS = "results.jsonl"
-
-NEEDED: dict[str, type] = {
-    "method": str,
-    "data": str,
-    "memory": int,
-    "seed": int,
-    "settings": dict,
-    "stream": str,
-    "data_options": dict,
-    "also": dict,
-    "class_order": list,
-    "accuracy": list,
-    "metrics": dict,
-    "timing": dict,
-    "environment": dict,
-}
-"""What a record must hold to count as one."""
-MEASURED = ("AA", "AF", "AF_table")
-"""metrics that every record has"""
 
 
 def append(path: Path, record: Record) -> None:
@@ -126,9 +108,9 @@ def contents(path: Path) -> bytes:
 def parse(line: bytes, path: Path, number: int) -> Record:
     """One line as a record of the schema this version writes."""
     try:
-        record: Record = json.loads(line)
+        record: Record = json.loads(line, parse_constant=refuse)
         schema = record["schema"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{path} line {number} is not a result: repair or remove it") from error
     if schema != SCHEMA:
         raise UserError(
@@ -138,25 +120,18 @@ def parse(line: bytes, path: Path, number: int) -> Record:
     return checked(record, f"{path} line {number}")
 
 
+def refuse(constant: str) -> None:
+    """NaN and infinities, which are no JSON."""
+    raise ValueError(constant)
+
+
 def checked(record: Record, where: str) -> Record:
     """A record that holds what its readers need."""
     if missing := sorted(NEEDED.keys() - record.keys()):
         raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove it")
-    wrong = [name for name, kind in NEEDED.items() if not isinstance(record[name], kind)]
-    wrong += [name for name in MEASURED if not is_number(record["metrics"].get(name))]
-    if wrong:
+    if wrong := list(faults(record)) or list(misfits(record)):
         raise UserError(f"{where} is not a result: {', '.join(wrong)}: repair or remove it")
-    from bison_ocl.evaluate.metrics import average_accuracy  # it needs numpy
-
-    try:
-        average_accuracy(record["accuracy"])
-    except (ValueError, TypeError) as error:
-        raise UserError(f"{where} is not a result: {error}: repair or remove it") from error
     return record
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
 
 
 def set_aside_torn_line(path: Path) -> bool:

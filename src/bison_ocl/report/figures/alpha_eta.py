@@ -30,14 +30,14 @@ START = "Dotted: α = 0.5, where every task starts."
 def alpha_eta(item: str, records: Sequence[Record]) -> Figure:
     """For each stream a panel of α and one of η, one line an experiment."""
     logged = [record for record in own(records) if logs(record)]
-    if not logged:
-        raise NotShown("no run logs α or η")
     shown = [
         (lines, kind, names)
         for lines in streams(logged, label_of(item))
         for kind in AXES
         if (names := [name for name in logs(lines[0].group.first) if name.startswith(kind)])
     ]
+    if not shown:
+        raise NotShown("no run logs α or η")
     figure, places = grid(len(shown), columns=2, width=5.2, height=3.2)
     for (lines, kind, names), axes in zip(shown, places, strict=True):
         for line in lines:

@@ -1,0 +1,191 @@
+"""What the fields of a record hold, so that whoever reads records can rely on it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+Check = Callable[[Any], bool]
+
+LARGEST = 1e40
+"""of what was measured: more than float32 holds, and its square is a number"""
+MOST_THREADS = 4096
+NUMBERS = {int, float}
+NUMBERS_OR_NONE = {int, float, type(None)}
+
+# --- kinds of values; `type` is asked, for a bool would pass as an int ---
+
+
+def text(value: Any) -> bool:
+    return type(value) is str
+
+
+def text_or_none(value: Any) -> bool:
+    return value is None or text(value)
+
+
+def count(value: Any, least: int = 0, most: int = 2**53) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+def number(value: Any, least: float = -LARGEST, most: float = LARGEST) -> bool:
+    return type(value) in NUMBERS and least <= value <= most
+
+
+def number_or_none(value: Any) -> bool:
+    return value is None or number(value)
+
+
+def amount(value: Any) -> bool:
+    """A time, or a size: not beyond all that an axis can show."""
+    return number(value, 0, 1e12)
+
+
+def share(value: Any) -> bool:
+    """An accuracy, or a difference of accuracies."""
+    return number(value, -1, 1)
+
+
+def plain(value: Any) -> bool:
+    """What a setting may be."""
+    most = sys.float_info.max
+    return value is None or type(value) in (str, bool) or number(value, -most, most)
+
+
+# --- lists and dictionaries; lists are long, so they are looked at as a whole ---
+
+
+def numbers(values: Any, kinds: set[type], least: float, most: float) -> bool:
+    """Whether a list holds numbers of these types alone."""
+    if type(values) is not list or not set(map(type, values)) <= kinds:
+        return False
+    known = [value for value in values if value is not None] if type(None) in kinds else values
+    return not known or least <= min(known) <= max(known) <= most
+
+
+def square(values: Any, side: int, kinds: set[type], most: float) -> bool:
+    """Whether it is a matrix [side, side] of such numbers."""
+    rows = type(values) is list and len(values) == side
+    if not rows or not all(type(row) is list and len(row) == side for row in values):
+        return False
+    return numbers(list(chain.from_iterable(values)), kinds, 0, most)
+
+
+def accuracy(values: Any) -> bool:
+    return type(values) is list and len(values) > 0 and square(values, len(values), NUMBERS, 1)
+
+
+def class_order(values: Any) -> bool:
+    return numbers(values, {int}, 0, 2**31) and len(set(values)) == len(values) > 0
+
+
+def curve(y: str, kinds: set[type], most: float) -> Check:
+    """Values at steps."""
+
+    def check(values: Any) -> bool:
+        return (
+            type(values) is dict
+            and numbers(values.get("steps"), {int}, 0, 2**53)
+            and numbers(values.get(y), kinds, -most, most)
+            and len(values["steps"]) == len(values[y])
+        )
+
+    return check
+
+
+def entries(needed: Mapping[str, Check], known: Mapping[str, Check], other: Check) -> Check:
+    """A dictionary that has what is needed, with known entries as they must be."""
+    checks = {**known, **needed}
+
+    def check(values: Any) -> bool:
+        return (
+            type(values) is dict
+            and needed.keys() <= values.keys()
+            and all(checks.get(name, other)(value) for name, value in values.items())
+        )
+
+    return check
+
+
+# --- the record ---
+
+metrics = entries({name: share for name in ("AA", "AF", "AF_table")}, {}, number_or_none)
+computed_with: Mapping[str, Check] = {"beta": number, "lambda": number, "buffer_batch": count}
+"""settings that figures have as an axis"""
+seconds: Mapping[str, Check] = {
+    **dict.fromkeys(("train_s", "test_s", "total_s", "ms_per_step", "peak_MB"), amount),
+    "seeds_at_once": lambda value: count(value, 1),
+    "compiled": lambda value: type(value) is bool,
+}
+machine: Mapping[str, Check] = {
+    "device": text,
+    "threads": lambda value: count(value, 1, MOST_THREADS),
+}
+
+NEEDED: dict[str, Check] = {
+    "method": text,
+    "data": text,
+    "memory": count,
+    "seed": count,
+    "settings": entries({}, computed_with, plain),
+    "stream": text,
+    "data_options": entries({}, {}, plain),
+    "class_order": class_order,
+    "accuracy": accuracy,
+    "metrics": metrics,
+    "also": lambda value: type(value) is dict,
+    "log": lambda value: type(value) is list,
+    "timing": entries({}, seconds, plain),
+    "environment": entries(machine, {}, plain),
+    "commit": text_or_none,
+}
+"""what every record has"""
+LATER: dict[str, Check] = {
+    "precision": text,
+    "parameters": count,
+    "losses": curve("loss", NUMBERS_OR_NONE, LARGEST),
+    "anytime": curve("accuracy", NUMBERS, 1),
+    "data_sha256": text_or_none,
+    "train_sha256": text_or_none,
+}
+"""what some records have"""
+
+
+def faults(record: Mapping[str, Any]) -> Iterator[str]:
+    """The fields of a record that are not as they must be; those it lacks are not among them."""
+    for name, check in chain(NEEDED.items(), LATER.items()):
+        if name in record and not check(record[name]):
+            yield name
+
+
+def misfits(record: Mapping[str, Any]) -> Iterator[str]:
+    """The fields that do not fit the others, each being right by itself."""
+    tasks, classes = len(record["accuracy"]), len(record["class_order"])
+    counted = record.get("confusion")
+    if not confusion(counted, tasks, classes):
+        yield "confusion"
+    if counted is not None and max(record["class_order"]) >= classes:
+        yield "class_order"
+    for rule, found in record["also"].items():
+        if not (
+            type(found) is dict
+            and accuracy(found.get("accuracy"))
+            and len(found["accuracy"]) == tasks
+            and metrics(found.get("metrics"))
+            and confusion(found.get("confusion"), tasks, classes)
+        ):
+            yield f"also {rule}"
+    of_task = entries({}, {}, number_or_none)
+    if len(record["log"]) != tasks or not all(map(of_task, record["log"])):
+        yield "log"
+
+
+def confusion(values: Any, tasks: int, classes: int) -> bool:
+    """Counts after each task [tasks, classes, classes]; None where they were too large to keep."""
+    if values is None:
+        return True
+    if type(values) is not list or len(values) != tasks:
+        return False
+    return all(square(matrix, classes, {int}, 2**53) for matrix in values)
