@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ import torch
 from bison_ocl import checkpoint, durable
 from bison_ocl.data import load
 from bison_ocl.engine import Engine
+from bison_ocl.experiments import records
 from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.runner import Job, run
@@ -23,7 +25,7 @@ from bison_ocl.methods.settings import configured
 from bison_ocl.state import State
 from bison_ocl.stream.streams import stream_of
 from tests.digits import shrunk, use
-from tests.experiments.disk import failing
+from tests.experiments.disk import complaint, failing
 
 SEEDS = [3, 4]
 
@@ -181,6 +183,21 @@ def test_a_kill_between_two_renames_leaves_the_group_together(
             assert all(torch.equal(one[name], other[name]) for name in one)
         assert not list((folder / "checkpoints").iterdir())
     assert len(steps) == 2
+
+
+def test_a_full_disk_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    whole = trained(job(tmp_path / "whole", lr="0.1", checkpoint_every=1e9))
+    for at in (10, 60, 118):  # of about 130 calls
+        asked = job(tmp_path / str(at), lr="0.1", checkpoint_every=1e9)
+        with failing(at, OSError(errno.ENOSPC, "No space left on device")) as found:
+            told = complaint(trained, asked)
+        assert found.failed
+        assert told is not None
+        assert "No space left on device" in told
+        resumed = trained(replace(asked, resume=True))
+        assert [r["losses"] for r in resumed] == [r["losses"] for r in whole]
+        assert [r["seed"] for r in records.read(asked.results)] == SEEDS
+        assert not list(asked.checkpoints.iterdir())
 
 
 class Killed(BaseException):
