@@ -25,8 +25,8 @@ def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> N
     assert "holds no record" in call("rerun", path).err
     call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
     assert "ends with line 1" in call("rerun", f"{path}:2").err
-    other = {**json.loads(path.read_text()), "accuracy": [[0.0]], "commit": "other"}
-    other["data_sha256"] = "0"
+    of_one_task = {"accuracy": [[0.0]], "confusion": None, "log": [{}]}
+    other = {**json.loads(path.read_text()), **of_one_task, "commit": "other", "data_sha256": "0"}
     path.write_text("\n" + json.dumps(other) + "\n")
     refused(call("rerun", f"{path}:1"), "line 1 is not a result")
     said = call("rerun", f"{path}:2", "--out", tmp_path / "again")

@@ -139,7 +139,8 @@ def test_rules_of_one_network_scored_twice_are_put_together(tmp_path: Path) -> N
 
 def test_runs_of_another_number_of_tasks_are_left_out_and_said(tmp_path: Path) -> None:
     found = records("generic", 2)
-    longer = changed(found[-1], accuracy=[[0.5] * 9 for _ in range(9)])
+    of_nine = {"accuracy": [[0.5] * 9 for _ in range(9)], "confusion": None, "log": [{}] * 9}
+    longer = changed(found[-1], **of_nine)
     put(tmp_path / "x", *found[:-1], longer)
     study = load(tmp_path)
     assert len(study.items["x"]) == len(found) - 1
