@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
@@ -10,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,13 @@ import pytest
 import torch
 
 from bison_ocl import data as datasets
-from bison_ocl.data.cache import ARRAYS, open_cached, state_of_cache
+from bison_ocl.batch import Batch
+from bison_ocl.data.cache import ARRAYS, file_sum, open_cached, seal, state_of_cache
+from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.places import cache_folder, data_folder
 from bison_ocl.data.source import Images, Labels, Layout, Split
 from bison_ocl.errors import UserError
+from tests.data.mutations import mutations
 
 
 @dataclass
@@ -133,13 +137,130 @@ def test_a_cache_that_is_not_whole_is_made_again(
 def test_a_changed_byte_is_found_by_the_checksums(tmp_path: Path) -> None:
     assert state_of_cache(Made(), tmp_path).startswith("none")
     open_cached(Made(), tmp_path)
-    with open(caches(tmp_path)[0] / "train_x.npy", "r+b") as file:
-        file.seek(-1, os.SEEK_END)
-        last = file.read()[0]
-        file.seek(-1, os.SEEK_END)
-        file.write(bytes([last ^ 1]))
+    flip(caches(tmp_path)[0] / "train_x.npy", -1)
     with pytest.raises(UserError, match=r"is damaged \(train_x\): remove it"):
         state_of_cache(Made(), tmp_path)
+
+
+def flip(path: Path, place: int) -> None:
+    """Turn one bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+@pytest.mark.parametrize("place", [-1, 30], ids=["content", "header"])
+def test_a_changed_byte_is_noticed_when_the_cache_is_opened(
+    array: str, place: int, tmp_path: Path
+) -> None:
+    good = in_memory(open_cached(Made(), tmp_path))
+    flip(caches(tmp_path)[0] / f"{array}.npy", place)
+    source = Made()
+    assert same(open_cached(source, tmp_path), good)
+    assert source.decoded == ["train", "test"]
+    assert "is whole" in state_of_cache(Made(), tmp_path)
+
+
+def test_a_cache_is_read_through_once_per_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_cached(Made(), tmp_path)
+    open_cached(Made(), tmp_path)
+    monkeypatch.setattr("hashlib.file_digest", None)
+    assert len(open_cached(Made(), tmp_path).train) == 18
+
+
+def test_a_damaged_cache_without_its_source_ends_in_one_line(tmp_path: Path) -> None:
+    open_cached(Made(), tmp_path)
+    flip(caches(tmp_path)[0] / "test_y.npy", -8)
+    with pytest.raises(UserError, match="image 7 is broken"):
+        open_cached(Made(trouble=UserError("image 7 is broken")), tmp_path)
+
+
+def test_a_cache_of_an_earlier_version_is_made_again(tmp_path: Path) -> None:
+    """Version 0.1.0 summed up contents without headers, and cache.json not at all."""
+    good = open_cached(Made(), tmp_path)
+    about_file = caches(tmp_path)[0] / "cache.json"
+    about = json.loads(about_file.read_text())
+    del about["about_sha256"]
+    about_file.write_text(json.dumps(about, indent=1))
+    source = Made()
+    again = open_cached(source, tmp_path)
+    assert source.decoded == ["train", "test"]
+    assert again.test_sha256 == good.test_sha256
+    assert len(caches(tmp_path)) == 1
+
+
+def forged(folder: Path, **changes: Any) -> None:
+    """Change what a cache says of itself, and its checksums with it."""
+    about = json.loads((folder / "cache.json").read_text())
+    del about["about_sha256"]
+    about |= changes
+    about["sha256"] |= {
+        name: hashlib.sha256((folder / f"{name}.npy").read_bytes()).hexdigest() for name in ARRAYS
+    }
+    (folder / "cache.json").write_text(json.dumps({**about, "about_sha256": seal(about)}))
+
+
+def test_labels_of_no_class_are_refused_whatever_the_checksums_say(tmp_path: Path) -> None:
+    open_cached(Made(), tmp_path)
+    (folder,) = caches(tmp_path)
+    labels = np.load(folder / "train_y.npy")
+    for label in (2, -1):
+        labels[3] = label
+        np.save(folder / "train_y.npy", labels)
+        forged(folder)
+        with pytest.raises(UserError, match=r"cannot read the cache .*: remove it"):
+            open_cached(Made(), tmp_path)
+
+
+def test_another_layout_is_refused_whatever_the_checksums_say(tmp_path: Path) -> None:
+    open_cached(Made(), tmp_path)
+    layout = {"shape": [3, 8, 8], "train": 10**9, "test": 6, "tasks": 2, "class_names": ["a", "b"]}
+    for changed in (layout, {**layout, "train": 18, "more": 1}, {}, None, {**layout, "shape": 3}):
+        forged(caches(tmp_path)[0], layout=changed)
+        with pytest.raises(UserError, match=r"cannot read the cache .*: remove it"):
+            open_cached(Made(), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["cache.json", "train_x.npy"])
+def test_a_pipe_in_a_cache_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    open_cached(Made(), tmp_path)
+    (folder,) = caches(tmp_path)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    assert len(open_cached(Made(), tmp_path).train) == 18
+
+
+def test_any_damage_gives_the_right_images(tmp_path: Path) -> None:
+    """Every file of a cache in turn, as a new process would find it."""
+    source = Made(each=2)
+    good = in_memory(open_cached(source, tmp_path))
+    (folder,) = caches(tmp_path)
+    files = sorted(folder.iterdir())
+    whole = {path: path.read_bytes() for path in files}
+    for path in files:
+        for changed in mutations(whole[path], seed=len(path.name), count=60):
+            path.write_bytes(changed)
+            file_sum.cache_clear()
+            assert same(open_cached(source, tmp_path), good)
+            path.write_bytes(whole[path])
+
+
+def in_memory(dataset: Dataset) -> Dataset:
+    """A copy that does not change with the files."""
+    train, test = (Batch(part.x.clone(), part.y.clone()) for part in (dataset.train, dataset.test))
+    return replace(dataset, train=train, test=test)
+
+
+def same(one: Dataset, other: Dataset) -> bool:
+    """Whether two are of the same images, labels, names and digests."""
+    tensors = [(getattr(one, split), getattr(other, split)) for split in ("train", "test")]
+    return all(torch.equal(a.x, b.x) and torch.equal(a.y, b.y) for a, b in tensors) and all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("name", "classes", "tasks", "class_names", "test_sha256", "train_sha256")
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,9 +358,10 @@ def test_a_killed_process_leaves_nothing_that_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
-def test_opening_reads_no_images(tmp_path: Path) -> None:
+def test_opening_keeps_no_images_in_memory(tmp_path: Path) -> None:
     large = Made(each=700, side=84)
     open_cached(large, tmp_path)
+    file_sum.cache_clear()
     before, start = resident(), time.perf_counter()
     dataset = open_cached(large, tmp_path)
     assert time.perf_counter() - start < 2

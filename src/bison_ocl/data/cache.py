@@ -1,8 +1,12 @@
 """A dataset decoded once: byte arrays that later uses map into memory.
 
 DATA/cache/NAME-DIGEST/ holds four arrays and cache.json. It is built in a hidden folder beside,
-made durable and renamed, so what has the right name is whole. The digest is the fingerprint's:
-when the files change, another cache is built. The cache may be deleted at any time.
+made durable and renamed. The digest is the fingerprint's: when the files change, another cache is
+built. The cache may be deleted at any time.
+
+cache.json holds the SHA-256 of every array file and its own. They are verified once per process,
+when the cache is opened, because a record vouches for the images. A cache that is damaged, or that
+an earlier version wrote without its own sum, is built again.
 """
 
 from __future__ import annotations
@@ -12,16 +16,21 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from bison_ocl.batch import Batch
+from bison_ocl.data.budget import open_regular, read_regular
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.source import SPLITS, Labels, Layout, Source, Split, chunks, reading
 from bison_ocl.durable import durable, sync_folder
@@ -30,15 +39,22 @@ from bison_ocl.lock import locked
 
 FORMAT = 1
 ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in "xy")
+MOST = 1 << 40
+"""Bytes of an array; they are mapped, not read into memory."""
+MOST_ABOUT = 1 << 26
+"""Bytes of cache.json, most of them class names."""
+
+Stamp = tuple[int, ...]
+"""What changes when a file does."""
 
 
 def open_cached(source: Source, cache_dir: Path) -> Dataset:
-    """The dataset of a source; the first use decodes it, later ones take under a second."""
+    """The dataset of a source; the first use decodes it, later ones read it through once."""
     folder, digest = place_of(source, cache_dir)
-    about = whole(folder, digest)
+    about = sound(folder, digest)
     if about is None:
         with writing(cache_dir), locked(cache_dir / f".{folder.name}.lock"):
-            about = whole(folder, digest)
+            about = sound(folder, digest)
             if about is None:
                 about = build(source, folder, digest)
     return opened(source.name, folder, about)
@@ -53,22 +69,58 @@ def place_of(source: Source, cache_dir: Path) -> tuple[Path, str]:
     return cache_dir / f"{name}-{digest[:16]}", digest
 
 
+def sound(folder: Path, digest: str) -> dict[str, Any] | None:
+    """What a cache says of itself, if nothing of it is missing and all its checksums hold."""
+    about = whole(folder, digest)
+    return about if about and not damaged(folder, about) else None
+
+
 def whole(folder: Path, digest: str) -> dict[str, Any] | None:
     """What a cache says of itself, if it is this source's and nothing of it is missing."""
     try:
-        about: dict[str, Any] = json.loads((folder / "cache.json").read_bytes())
+        about: dict[str, Any] = json.loads(read_regular(folder / "cache.json", MOST_ABOUT))
         sizes = {name: (folder / f"{name}.npy").stat().st_size for name in ARRAYS}
-        return about if (about["digest"], about["sizes"]) == (digest, sizes) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        stated = about.pop("about_sha256"), about["digest"], about["sizes"]
+        return about if stated == (seal(about), digest, sizes) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
+def seal(about: dict[str, Any]) -> str:
+    """The checksum of what a cache says of itself."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def damaged(folder: Path, about: dict[str, Any]) -> str | None:
+    """The first array whose checksum does not hold, or that cannot be read."""
+    for name in ARRAYS:
+        path = folder / f"{name}.npy"
+        try:
+            if file_sum(path, stamp(path)) != about["sha256"][name]:
+                return name
+        except (OSError, UserError):
+            return name
+    return None
+
+
+@cache
+def file_sum(path: Path, stamp: Stamp) -> str:
+    """The SHA-256 of a file; it is read once per process unless it changes."""
+    with open_regular(path, MOST) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stamp(path: Path) -> Stamp:
+    about = path.stat()
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
 def opened(name: str, folder: Path, about: dict[str, Any]) -> Dataset:
-    """Map the images into memory, copy on write; no image is read yet."""
-    layout = Layout(**about["layout"])
+    """Map the images into memory, copy on write; none stays in memory yet."""
     try:
-        arrays = {each: np.load(folder / f"{each}.npy", mmap_mode="c") for each in ARRAYS}
-    except (OSError, ValueError) as error:
+        layout = Layout(**about["layout"])
+        arrays = {each: mapped(folder, each, layout) for each in ARRAYS}
+    except (OSError, ValueError, TypeError) as error:
         raise UserError(f"cannot read the cache {folder}: remove it, it is made again") from error
     train, test = (
         Batch(torch.from_numpy(arrays[f"{split}_x"]), torch.from_numpy(arrays[f"{split}_y"]))
@@ -77,6 +129,18 @@ def opened(name: str, folder: Path, about: dict[str, Any]) -> Dataset:
     names, sums = tuple(layout.class_names), about["sha256"]
     classes, tasks = len(names), layout.tasks
     return Dataset(name, train, test, classes, tasks, names, sums["test"], sums["train"])
+
+
+def mapped(folder: Path, name: str, layout: Layout) -> NDArray[Any]:
+    """One array, of the type and shape that the layout says; labels are classes of it."""
+    array: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="c")
+    count, images = getattr(layout, name[:-2]), name.endswith("x")
+    kind, shape = ("uint8", (count, *layout.shape)) if images else ("int64", (count,))
+    if array.dtype != kind or array.shape != shape:
+        raise ValueError(f"{name} is {array.dtype} {array.shape}")
+    if not images and not 0 <= array.min() <= array.max() < len(layout.class_names):
+        raise ValueError(f"{name} holds labels of no class")
+    return array
 
 
 @contextmanager
@@ -102,8 +166,9 @@ def build(source: Source, folder: Path, digest: str) -> dict[str, Any]:
     try:
         partial.mkdir()
         about = {"digest": digest, **decode(source, partial)}
+        sealed = {**about, "about_sha256": seal(about)}
         with durable(partial / "cache.json") as file:
-            file.write(json.dumps(about, indent=1).encode())
+            file.write(json.dumps(sealed, indent=1).encode())
         sync_folder(partial)
         partial.rename(folder)
         sync_folder(folder.parent)
@@ -130,26 +195,35 @@ def decode(source: Source, folder: Path) -> dict[str, Any]:
 def write_split(source: Source, layout: Layout, split: Split, folder: Path) -> dict[str, str]:
     """Write the images of a split as they are decoded, then the labels; their checksums."""
     labels: list[Labels] = []
-    total = hashlib.sha256()
-    with durable(folder / f"{split}_x.npy") as file:
-        write_header(file, "|u1", (getattr(layout, split), *layout.shape))
+    content = hashlib.sha256()
+
+    def images() -> Iterator[bytes | memoryview]:
         for x, y in chunks(source, layout, split):
-            file.write(x.data)
-            total.update(x.data)
+            content.update(x.data)
             labels.append(y)
+            yield x.data
+
+    count = getattr(layout, split)
+    x_sum = write_array(folder / f"{split}_x.npy", "|u1", (count, *layout.shape), images())
     y_bytes = np.concatenate(labels).astype("<i8").tobytes()
-    with durable(folder / f"{split}_y.npy") as file:
-        write_header(file, "<i8", (getattr(layout, split),))
-        file.write(y_bytes)
-    sums = {f"{split}_x": total.hexdigest(), f"{split}_y": hashlib.sha256(y_bytes).hexdigest()}
-    total.update(y_bytes)
-    return {**sums, split: total.hexdigest()}
+    y_sum = write_array(folder / f"{split}_y.npy", "<i8", (count,), [y_bytes])
+    content.update(y_bytes)
+    return {f"{split}_x": x_sum, f"{split}_y": y_sum, split: content.hexdigest()}
 
 
-def write_header(file: IO[bytes], kind: str, shape: tuple[int, ...]) -> None:
-    """Begin a .npy file. A memory map would end a process whose disk is full; writes raise."""
+def write_array(
+    path: Path, kind: str, shape: tuple[int, ...], parts: Iterable[bytes | memoryview]
+) -> str:
+    """Write a .npy file; its SHA-256. A memory map would end a process whose disk is full."""
+    header = BytesIO()
     about = {"descr": kind, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, about)
+    np.lib.format.write_array_header_1_0(header, about)
+    total = hashlib.sha256()
+    with durable(path) as file:
+        for part in chain([header.getvalue()], parts):
+            file.write(part)
+            total.update(part)
+    return total.hexdigest()
 
 
 def state_of_cache(source: Source, cache_dir: Path) -> str:
@@ -158,8 +232,8 @@ def state_of_cache(source: Source, cache_dir: Path) -> str:
     about = whole(folder, digest)
     if about is None:
         return f"{'cut off' if folder.exists() else 'none'}; the next run makes it"
-    for name in ARRAYS:
-        array = np.load(folder / f"{name}.npy", mmap_mode="r")
-        if hashlib.sha256(array.data).hexdigest() != about["sha256"][name]:
-            raise UserError(f"the cache {folder} is damaged ({name}): remove it, it is made again")
+    if name := damaged(folder, about):
+        raise UserError(
+            f"the cache {folder} is damaged ({name}): remove it, or let the next run make it again"
+        )
     return f"{folder} is whole"
