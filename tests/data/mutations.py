@@ -1,9 +1,14 @@
-"""Files damaged by chance, the same for the same seed."""
+"""Files damaged by chance, the same for the same seed, and what reading them may end in."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from bison_ocl.errors import UserError
+
+T = TypeVar("T")
 
 
 def flipped(data: bytes, draw: random.Random) -> bytes:
@@ -62,3 +67,13 @@ def mutations(data: bytes, seed: int, count: int) -> Iterator[bytes]:
                 yield data[:-edge] + mutate(data[-edge:], draw)
             case _:
                 yield mutate(data, draw)
+
+
+def read_or_refused(read: Callable[[], T]) -> T | None:
+    """What reading gives; None where it was refused in one line. Any other error is a fault."""
+    try:
+        return read()
+    except UserError as error:
+        if "\n" in str(error):
+            raise
+        return None

@@ -6,15 +6,19 @@ import io
 import os
 import pickle
 import subprocess
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bison_ocl.data import unpickle
+from bison_ocl.data import opcodes, unpickle
 from bison_ocl.errors import UserError
+from tests.data.little_memory import little_memory
+from tests.data.mutations import mutations, read_or_refused
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(4, 6)
 
@@ -147,8 +151,84 @@ def test_forged_arrays_are_refused_not_crashed_on() -> None:
         read(too_large)
 
 
-@pytest.mark.parametrize("data", [b"", b"not a pickle", b"]q\x00h\x00a."])
+@pytest.mark.parametrize("data", [b"", b"not a pickle", b"a.", b"h\x00.", b"e."])
 def test_what_is_no_data_is_said_in_one_line(data: bytes) -> None:
     with pytest.raises(UserError, match=r"some.pickle is cut off or not a pickle") as caught:
         read(data)
     assert "\n" not in str(caught.value)
+
+
+def laughs(empty: bytes, build: bytes) -> bytes:
+    """Lists, tuples or dicts that are used twice in the next one: 2**40 in 400 bytes."""
+    levels = b"".join(build % (2 * (b"h" + bytes([n]))) + b"q" + bytes([n + 1]) for n in range(40))
+    return b"\x80\x02" + empty + b"q\x00" + levels + b"."
+
+
+def long_texts() -> bytes:
+    """A text of 1 MB that is copied 500 times."""
+    text = b"X" + (1 << 20).to_bytes(4, "little") + bytes(1 << 20) + b"q\x00"
+    copy = b"c_codecs\nencode\nh\x00\x85R"
+    return b"\x80\x02(" + text + 500 * copy + b"l."
+
+
+def colliding(keys: int) -> bytes:
+    """A dict whose keys all have one hash."""
+    longs = (b"\x8a\x0a" + (n * (2**61 - 1)).to_bytes(10, "little") + b"N" for n in range(keys))
+    return b"\x80\x02}(" + b"".join(longs) + b"u."
+
+
+HUGE = (1 << 32).to_bytes(8, "little")
+BOMBS = {
+    "memo": (b"Nr\x00\x00\x00\x10.", "268,435,456 places in its memo"),
+    "memo as text": (b"Np268435456\n.", "268,435,456 places in its memo"),
+    "bytearray": (b"\x80\x05\x96" + HUGE + b".", "cut off"),
+    "bytes": (b"\x80\x04\x8e" + HUGE + b".", "cut off"),
+    "text": (b"\x80\x04\x8d" + HUGE + b".", "cut off"),
+    "frame": (b"\x80\x04\x95" + HUGE + b"N.", "cut off"),
+    "negative": (b"\x80\x02T\xff\xff\xff\xff.", "cut off"),
+    "lists": (laughs(b"]", b"](%be"), "in two places"),
+    "tuples": (laughs(b")", b"%b\x86"), "in two places"),
+    "dicts": (laughs(b"}", b"}(%bu"), "in two places"),
+    "tuples as keys": (laughs(b")", b"%b\x86")[:-1] + b"}h\x28Ns.", "in two places"),
+    "a list in itself": (b"]q\x00h\x00a.", "in two places"),
+    "the last value twice": (b"]2\x86.", "opcode DUP"),
+    "deep": (b"}N" + 90_000 * b"\x85" + b"Ns.", "16 lists, tuples or dicts deep"),
+    "deep lists": (1000 * b"](" + 1000 * b"e" + b".", "16 lists, tuples or dicts deep"),
+    "texts": (long_texts(), "repeats long texts"),
+    "keys": (colliding(30_000), "over 20,000 keys"),
+    "sets": (b"(" + 1000 * b"\x8f" + b"l.", "opcode EMPTY_SET"),
+    "opcodes": (b"(" + 100_001 * b"]" + b"l.", "over 100,000 opcodes"),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_pickle_cannot_take_much_time_or_memory(
+    bomb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opcodes, "MOST_OPCODES", min(100_000, opcodes.MOST_OPCODES))
+    data, why = BOMBS[bomb]
+    (tmp_path / "some.pickle").write_bytes(data)
+    with little_memory(), open(tmp_path / "some.pickle", "rb") as file:
+        start = time.process_time()
+        with pytest.raises(UserError, match=why) as caught:
+            unpickle.load(file, "some.pickle")
+    assert time.process_time() - start < 5
+    assert "\n" not in str(caught.value)
+
+
+def test_long_lists_and_the_usual_notes_are_no_bomb() -> None:
+    names = [f"{number}.png" for number in range(50_000)]
+    content = {"labels": list(range(50_000)), "names": names, "again": names[:10], "x": PIXELS}
+    for protocol in (0, 2, 4, 5):
+        got = read(pickle.dumps(content, protocol=protocol))
+        assert got["labels"] == content["labels"]
+        assert got["again"] == names[:10]
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 5])
+def test_any_damage_ends_in_data_or_in_one_line(protocol: int) -> None:
+    content = {"data": PIXELS, "labels": [3, np.int64(7), 2.5, None], "n": {"class": [1, (2, b"")]}}
+    whole = pickle.dumps(content, protocol=protocol)
+    with little_memory():
+        for data in mutations(whole, seed=protocol, count=100):
+            read_or_refused(partial(read, data))

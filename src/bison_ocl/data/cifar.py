@@ -115,12 +115,16 @@ class Pickled:
 
     def images(self, file: IO[bytes], title: str) -> tuple[Images, Labels]:
         content = entries(file, title)
-        x, y = content.get("data"), np.asarray(content.get(self.labels))
+        x = content.get("data")
         if not isinstance(x, np.ndarray) or x.dtype != np.uint8 or x.shape[1:] != (PIXELS,):
             raise UserError(f"{title} holds no images of {PIXELS} bytes: use the official file")
-        if y.shape != x.shape[:1] or y.dtype.kind not in "iu":
+        try:
+            y = unpickle.integers(content.get(self.labels))
+        except ValueError:
+            y = np.empty(0, np.int64)
+        if y.shape != x.shape[:1]:
             raise UserError(f"{title} holds no {self.labels!r} for its {len(x)} images")
-        return x, y.astype(np.int64)
+        return x, y
 
     def names(self, file: IO[bytes], title: str) -> list[str]:
         names = entries(file, title).get(self.label_names)
@@ -131,10 +135,10 @@ class Pickled:
 
 def entries(file: IO[bytes], title: str) -> dict[str, Any]:
     """The dict in a pickle, with text keys."""
-    content = unpickle.load(file, title)
-    if not isinstance(content, dict) or not all(isinstance(key, str | bytes) for key in content):
+    content = unpickle.named(unpickle.load(file, title))
+    if content is None:
         raise UserError(f"{title} holds no dict: use the official file")
-    return {unpickle.text(key): value for key, value in content.items()}
+    return content
 
 
 @dataclass(frozen=True)

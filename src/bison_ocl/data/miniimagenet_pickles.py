@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from bison_ocl.data import unpickle
+from bison_ocl.data.budget import open_regular
 from bison_ocl.data.class_folders import expect_classes, expect_images
 from bison_ocl.data.miniimagenet_rule import RULE, Benchmark
+from bison_ocl.data.opcodes import MOST_BYTES
 from bison_ocl.data.source import Images, Labels, Layout, Split
 from bison_ocl.errors import UserError
 
@@ -80,11 +82,10 @@ class Pickles:
 
 def content(path: Path, benchmark: Benchmark) -> tuple[Images, dict[str, Labels]]:
     """The images [N, side, side, 3] of a pickle, and where in it each class is."""
-    with path.open("rb") as file:
-        loaded = unpickle.load(file, path)
-    loaded = {unpickle.text(k): v for k, v in loaded.items()} if isinstance(loaded, dict) else {}
-    pixels, places = loaded.get("image_data"), loaded.get("class_dict")
-    if not isinstance(pixels, np.ndarray) or not isinstance(places, dict):
+    with open_regular(path, MOST_BYTES) as file:
+        loaded = unpickle.named(unpickle.load(file, path)) or {}
+    pixels, places = loaded.get("image_data"), unpickle.named(loaded.get("class_dict"))
+    if not isinstance(pixels, np.ndarray) or places is None:
         raise UserError(f"{path} has no image_data and class_dict: use the official file")
     if pixels.dtype != np.uint8 or pixels.shape[1:] != (benchmark.side, benchmark.side, 3):
         raise UserError(
@@ -95,19 +96,22 @@ def content(path: Path, benchmark: Benchmark) -> tuple[Images, dict[str, Labels]
 
 
 def class_places(
-    path: Path, places: dict[str | bytes, Any], images: int, benchmark: Benchmark
+    path: Path, places: dict[str, Any], images: int, benchmark: Benchmark
 ) -> dict[str, Labels]:
     """Where each class is; every class is known, has all its images, and shares none."""
-    classes = {unpickle.text(wnid): np.asarray(index).ravel() for wnid, index in places.items()}
-    for wnid in classes:
+    for wnid in places:
         if wnid not in benchmark.classes:
             raise UserError(
                 f"{path}: class {wnid} is none of the {len(benchmark.classes)} expected"
             )
+    try:
+        classes = {wnid: unpickle.integers(index) for wnid, index in places.items()}
+    except ValueError as error:
+        raise UserError(f"{path}: class_dict is damaged: use the official file") from error
     expect_images(str(path), classes, benchmark.each)
     every = np.concatenate([np.empty(0, np.int64), *classes.values()])
-    if every.dtype.kind not in "iu" or len(np.unique(every)) < len(every):
+    if len(np.unique(every)) < len(every):
         raise UserError(f"{path}: class_dict is damaged: use the official file")
     if len(every) and (every.min() < 0 or every.max() >= images):
         raise UserError(f"{path}: class_dict names images that are not there")
-    return {wnid: index.astype(np.int64) for wnid, index in classes.items()}
+    return classes

@@ -2,7 +2,7 @@
 
 A pickle is a program that may call whatever it can name. Here it can name eight things, all ours:
 not even numpy's own functions run on what the file says, because a forged dtype could make them
-read memory they should not.
+read memory they should not. What it would cost is known before it runs: see opcodes.py.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ from typing import IO, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from bison_ocl.data.opcodes import Refused, check
 from bison_ocl.errors import UserError
 
 NUMBERS = {"b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"}
 
 
-class Refused(Exception):
-    """The pickle asks for something that data never needs."""
-
-
 def load(file: IO[bytes], path: str | Path) -> Any:
     """The content of a pickle written by Python 2 or 3; old texts come as bytes."""
     try:
+        check(file)
         return plain(Restricted(file, encoding="bytes").load())
     except Refused as error:
         raise UserError(f"refused to read {path}: {error}; use the official file") from error
@@ -40,6 +38,24 @@ def load(file: IO[bytes], path: str | Path) -> Any:
 def text(value: str | bytes) -> str:
     """A name or key, whichever Python wrote it."""
     return value.decode("latin1") if isinstance(value, bytes) else value
+
+
+def named(value: Any) -> dict[str, Any] | None:
+    """A dict with its names as texts; None for anything else."""
+    if not isinstance(value, dict) or not all(isinstance(key, str | bytes) for key in value):
+        return None
+    return {text(key): item for key, item in value.items()}
+
+
+def integers(value: Any) -> NDArray[np.int64]:
+    """The integers of a list or array, in one row; ValueError where there is anything else."""
+    flat = isinstance(value, list) and all(type(each) is int for each in value)
+    if not flat and not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
+        raise ValueError("not integers")
+    try:
+        return np.asarray(value).astype(np.int64).ravel()
+    except OverflowError as error:
+        raise ValueError("integers of more than 64 bits") from error
 
 
 class Restricted(pickle.Unpickler):
