@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import resource
 import tarfile
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,11 @@ import pytest
 import torch
 
 from bison_ocl import data as datasets
+from bison_ocl.data import contents
 from bison_ocl.data.source import SPLITS, Split, chunks
 from bison_ocl.errors import UserError
+from tests.data.little_memory import little_memory
+from tests.data.mutations import mutations, read_or_refused
 from tests.data.official_files import (
     FORMS,
     PACKINGS,
@@ -178,6 +184,83 @@ def test_links_and_devices_are_refused(kind: bytes, tmp_path: Path) -> None:
         entry.type, entry.linkname = kind, "/etc/passwd"
         tar.addfile(entry)
     refused("split-cifar10", tmp_path, "is no file inside cifar-10-batches-py/")
+
+
+def header(**fields: Any) -> bytes:
+    """One header of an archive, for which no content follows."""
+    entry = tarfile.TarInfo("cifar-10-batches-py/data_batch_1")
+    for name, value in fields.items():
+        setattr(entry, name, value)
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
+def extended(text: bytes) -> bytes:
+    """An extended header, which speaks of the next member."""
+    entry = tarfile.TarInfo("pax")
+    entry.type, entry.size = tarfile.XHDTYPE, len(text)
+    return entry.tobuf(tarfile.GNU_FORMAT) + text.ljust(-(-len(text) // 512) * 512, b"\0")
+
+
+END = bytes(1024)
+BOMBS = {
+    "sparse": (header(type=tarfile.GNUTYPE_SPARSE, size=7 << 30) + END, "cut off or damaged"),
+    "sparse, whole": (header(type=tarfile.GNUTYPE_SPARSE) + END, "is no file inside"),
+    "sparse by name": (extended(b"22 GNU.sparse.major=1\n") + header() + END, "damaged"),
+    "larger than the archive": (header(size=1 << 40) + END, "cut off or damaged"),
+    "negative": (header(size=-1024) + END, "cut off or damaged"),
+    "negative, extended": (extended(b"14 size=-1024\n") + header() + END, "cut off or damaged"),
+    "long extended header": (extended(b"1" * 100_000) + END, "cut off or damaged"),
+    "members": (header() * 10_001 + END, "cut off or damaged"),
+    "zeros": (bytes(1 << 26), "unpacks to more than 8,388,608 bytes"),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_archive_cannot_take_much_time_memory_or_disk(
+    bomb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents, "MOST", 1 << 23)
+    content, match = BOMBS[bomb]
+    (tmp_path / "cifar-10-python.tar.gz").write_bytes(gzip.compress(content))
+    start = time.process_time()
+    with little_memory():
+        refused("split-cifar10", tmp_path, match)
+    assert time.process_time() - start < 5
+
+
+def test_times_in_an_extended_header_do_not_matter(tmp_path: Path) -> None:
+    path = put(tmp_path, *cifar10_files(TEN, "python 3"), "archive")
+    plain = gzip.decompress(path.read_bytes())
+    path.write_bytes(gzip.compress(extended(b"16 mtime=1.25\n") + plain))
+    expect(read("split-cifar10", tmp_path), TEN)
+
+
+def test_a_pipe_or_a_huge_file_in_place_of_the_images_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = put(tmp_path, *cifar10_files(TEN, "binary"), "folder")
+    monkeypatch.setattr(contents, "MOST", 1000)
+    refused("split-cifar10", tmp_path, "bytes, but at most 1,000 are read")
+    (folder / "data_batch_1.bin").unlink()
+    os.mkfifo(folder / "data_batch_1.bin")
+    refused("split-cifar10", tmp_path, "data_batch_1.bin is missing")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("packing", ["folder", "tar", "tar.gz"])
+def test_any_damage_ends_in_images_or_in_one_line(form: str, packing: str, tmp_path: Path) -> None:
+    """Unpacked files have no checksum: what is read from them must have the right shape only."""
+    kind = "folder" if packing == "folder" else "archive"
+    path = put(tmp_path, *cifar10_files(TEN, form), kind)
+    path = path / next(path.glob("test_batch*")).name if packing == "folder" else path
+    whole = path.read_bytes()
+    damaged = mutations(gzip.decompress(whole) if packing == "tar" else whole, seed=1, count=40)
+    with little_memory():
+        for content in damaged:
+            path.write_bytes(gzip.compress(content, 1) if packing == "tar" else content)
+            got = read_or_refused(partial(read, "split-cifar10", tmp_path))
+            if got and packing == "tar.gz":
+                expect(got, TEN)
 
 
 def test_a_malicious_pickle_in_an_archive_runs_nothing(tmp_path: Path) -> None:

@@ -1,15 +1,13 @@
 """Files of a folder or of a .tar.gz archive of that folder, opened by name.
 
 An archive's members are never written under their own names: it is decompressed once, as one
-nameless temporary file, in which they can be reached in any order.
+nameless temporary file, in which they can be reached in any order. It may take MOST bytes there.
 """
 
 from __future__ import annotations
 
 import errno
 import gzip
-import shutil
-import tarfile
 import tempfile
 import weakref
 import zlib
@@ -17,12 +15,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path, PurePosixPath
+from tarfile import AREGTYPE, REGTYPE, TarError, TarInfo
 from typing import IO, Any
 
+from bison_ocl.data.budget import Budget, open_regular
+from bison_ocl.data.tar import members
 from bison_ocl.errors import UserError
 
-BROKEN = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)
+BROKEN = (TarError, EOFError, zlib.error, gzip.BadGzipFile)
+MOST = 1 << 30
+"""Bytes of a file, and of an archive when decompressed; CIFAR has 190 MB."""
+CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Folder:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        with open(self.existing(name), "rb") as file:
+        with open_regular(self.existing(name), MOST) as file:
             yield file
 
     def existing(self, name: str) -> Path:
@@ -72,25 +77,31 @@ class Archive:
         return [[self.path.name, stat.st_size, stat.st_mtime_ns]]
 
     @cached_property
-    def members(self) -> dict[str, tarfile.TarInfo]:
-        """The files by name, once the archive is known to be whole and harmless."""
+    def members(self) -> dict[str, tuple[int, int]]:
+        """Start and size of each file by name, once the archive is known to be whole."""
         try:
-            with self.tar() as tar:
-                found = {self.inside(member): member for member in tar}
+            found = {
+                self.inside(header): (start, header.size)
+                for header, start in members(self.unpacked)
+            }
         except BROKEN as error:
             raise UserError(
                 f"{self.path} is cut off or damaged: remove it and fetch it again"
             ) from error
-        return {name: member for name, member in found.items() if name}
+        return {name: place for name, place in found.items() if name}
 
     @cached_property
     def unpacked(self) -> IO[bytes]:
         """The archive without compression; reading to the end has checked its checksum."""
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the archive
         weakref.finalize(self, file.close)
+        over = f"{self.path} unpacks to more than {MOST:,} bytes: use the official archive"
+        budget = Budget(MOST, UserError(over))
         try:
-            with gzip.open(self.path) as stream:
-                shutil.copyfileobj(stream, file, 1 << 20)
+            with open_regular(self.path, MOST) as packed, gzip.open(packed) as stream:
+                while chunk := stream.read(CHUNK):
+                    budget.spend(len(chunk))
+                    file.write(chunk)
             file.flush()
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -101,18 +112,12 @@ class Archive:
             ) from error
         return file
 
-    @contextmanager
-    def tar(self) -> Iterator[tarfile.TarFile]:
-        """The archive from its start."""
-        self.unpacked.seek(0)
-        with tarfile.open(fileobj=self.unpacked, mode="r:") as tar:
-            yield tar
-
-    def inside(self, member: tarfile.TarInfo) -> str:
+    def inside(self, member: TarInfo) -> str:
         """The name of a member within the folder, empty for a folder; any other is refused."""
         name = PurePosixPath(member.name)
         away = name.parts[:1] not in ((), (self.folder,)) or ".." in name.parts
-        if away or not (member.isdir() or (member.isreg() and len(name.parts) > 1)):
+        plain = member.type in (REGTYPE, AREGTYPE) and len(name.parts) > 1
+        if away or not (member.isdir() or plain):
             raise UserError(
                 f"refused to read {self.path}: {member.name!r} is no file inside {self.folder}/; "
                 "use the official archive"
@@ -123,7 +128,6 @@ class Archive:
     def open(self, name: str) -> Iterator[IO[bytes]]:
         if not self.has(name):
             raise UserError(f"{self.title(name)} is missing: use the official archive")
-        with self.tar() as tar:
-            file = tar.extractfile(self.members[name])
-            assert file is not None
-            yield file
+        start, size = self.members[name]
+        self.unpacked.seek(start)
+        yield BytesIO(self.unpacked.read(size))
