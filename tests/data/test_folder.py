@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
+import tracemalloc
+import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +16,7 @@ import pytest
 from bison_ocl import data as datasets
 from bison_ocl.data import folder, listing, pictures
 from bison_ocl.data.held_out import below, draw
+from bison_ocl.data.source import SPLITS
 from bison_ocl.errors import UserError
 from tests.data.image_files import (
     both_splits,
@@ -22,6 +27,8 @@ from tests.data.image_files import (
     save,
     zipped,
 )
+from tests.data.little_memory import little_memory
+from tests.data.mutations import mutations, read_or_refused
 
 
 def made(root: Path, classes: int = 4, each: int = 10) -> Path:
@@ -138,6 +145,78 @@ def test_it_is_loaded_by_name(tmp_path: Path) -> None:
     dataset = datasets.load(f"folder:{tmp_path}/pets", tmp_path / "data", image_size=8, tasks=2)
     assert (dataset.shape, dataset.tasks, dataset.classes) == ((3, 8, 8), 2, 4)
     assert dataset.test_sha256
+
+
+def packed(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive in memory."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return content.getvalue()
+
+
+def claiming(size: int, data: bytes) -> bytes:
+    """An archive whose files say that they have another size than this data."""
+    archive = packed(dict.fromkeys(PETS, data))
+    return archive.replace(len(data).to_bytes(4, "little"), size.to_bytes(4, "little"))
+
+
+PETS = [f"{kind}/{number}.png" for kind in ("cat", "dog") for number in range(3)]
+BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
+    "many gigabytes": (lambda: claiming(1 << 31, bytes(12_345)), "unpacks to more than"),
+    "large images": (lambda: claiming(2 << 20, bytes(12_345)), "is larger than 1 MiB"),
+    "bzip2": (lambda: packed(dict.fromkeys(PETS, b"x"), zipfile.ZIP_BZIP2), "in an unusual way"),
+    "line break": (lambda: packed({"cat/a\nb.png": b"x"}), "has a control character"),
+    "directory": (
+        lambda: packed({f"cat/{number}.png": b"" for number in range(3000)}),
+        "bytes at once",
+    ),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_zip_archive_cannot_take_much_memory(
+    bomb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "LARGEST_DIRECTORY", 100_000)
+    monkeypatch.setattr(listing, "LARGEST", 1 << 20)
+    make, message = BOMBS[bomb]
+    (tmp_path / "pets.zip").write_bytes(make())
+    with little_memory(), pytest.raises(UserError, match=message) as caught:
+        both_splits(folder.source, tmp_path / "pets.zip")
+    assert "\n" not in str(caught.value)
+
+
+def test_no_more_is_unpacked_than_an_archive_says(tmp_path: Path) -> None:
+    (tmp_path / "pets.zip").write_bytes(claiming(100, bytes(8 << 20)))
+    files = listing.listing(tmp_path / "pets.zip")
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match=r"cat/0\.png cannot be unpacked"):
+            files.read("cat/0.png")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1 << 20
+
+
+def test_any_damage_to_a_zip_archive_ends_in_the_images_or_in_one_line(tmp_path: Path) -> None:
+    made(tmp_path / "made", classes=2, each=3)
+    path = zipped(tmp_path / "made", tmp_path / "pets.zip", "pets/")
+    whole = path.read_bytes()
+    images = all_images(path)
+    assert images
+    with little_memory():
+        for content in mutations(whole, seed=0, count=150):
+            path.write_bytes(content)
+            # A changed name is another class or image; the pixels are in the checksum.
+            assert (read_or_refused(partial(all_images, path)) or images) <= images
+
+
+def all_images(path: Path) -> set[bytes]:
+    source = folder.source(path)
+    return {image.tobytes() for split in SPLITS for image in everything(source, split)[0]}
 
 
 def empty_class(root: Path) -> None:

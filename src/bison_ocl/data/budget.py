@@ -53,22 +53,22 @@ class Pool:
 
 
 class Bounded(io.BufferedReader):
-    """A regular file of which no single read may take more than `most` bytes."""
+    """A file of which nobody may ask for more than `at_once` bytes in one read."""
 
-    def __init__(self, raw: io.FileIO, path: Path, most: int) -> None:
+    def __init__(self, raw: io.FileIO, path: Path, at_once: int) -> None:
         super().__init__(raw)
-        self.path, self.most = path, most
+        self.path, self.at_once = path, at_once
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and size > self.most:
+        if size is not None and size > self.at_once:
             raise UserError(f"{self.path} asks for {size:,} bytes at once: use another copy")
         return super().read(size)
 
 
-def open_regular(path: Path, most: int) -> Bounded:
+def open_regular(path: Path, most: int, at_once: int | None = None) -> Bounded:
     """A file of at most so many bytes, or a link to one; nothing is waited for."""
     raw = open(path, "rb", buffering=0, opener=without_waiting)  # noqa: SIM115 - Bounded closes it
-    file = Bounded(raw, path, most)
+    file = Bounded(raw, path, at_once or most)
     about = os.fstat(raw.fileno())
     if not stat.S_ISREG(about.st_mode):
         file.close()

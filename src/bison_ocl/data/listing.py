@@ -1,25 +1,37 @@
 """The files below a folder or in a zip archive, with what tells whether they changed.
 
-Nothing is unpacked: an archive is read member by member. Hidden files and what systems leave behind
-(Thumbs.db, desktop.ini, __MACOSX) are not listed. Links are followed.
+Nothing is unpacked: an archive is read member by member, no further than the sizes in its
+directory say. Hidden files and what systems leave behind (Thumbs.db, desktop.ini, __MACOSX) are not
+listed. Links are followed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
+import weakref
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bison_ocl.data.budget import Budget, open_regular, read_regular
 from bison_ocl.errors import UserError, reason
 
 LEFT_BEHIND = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 DEEPEST = 16
 LARGEST = 256 * 2**20
 """No image is larger; what is, is refused before it is read."""
+LARGEST_ARCHIVE = 1 << 40
+LARGEST_DIRECTORY = 1 << 27
+"""Bytes of a zip archive's directory, enough for a million images; Tiny-ImageNet's has 12 MB."""
+MOST_UNPACKED, MOST_RATIO = 1 << 30, 100
+"""Bytes that any archive may unpack to, and those for each of its own: images hardly shrink."""
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of compression; the others cannot be unpacked a little at a time."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+"""What tears a line in two, or does worse to a terminal."""
 
 Stamp = tuple[int, int]
 """What changes when a file does: its size, and the time of the last change in ns or, in an archive,
@@ -50,7 +62,7 @@ class Listing:
 
     def content(self, name: str) -> bytes:
         """Read from where it lies."""
-        return (self.place / name).read_bytes()
+        return read_regular(self.place / name, LARGEST)
 
     def text(self, name: str) -> list[str]:
         """The lines of a text file."""
@@ -68,10 +80,15 @@ class Archive(Listing):
     top: str
 
     def content(self, name: str) -> bytes:
+        """As many bytes as the directory says: what is packed might go on without end."""
+        member = self.archive.getinfo(self.top + name)
+        if member.compress_type not in METHODS:
+            raise UserError(f"{self.path(name)} is compressed in an unusual way: pack it again")
         try:
-            return self.archive.read(self.top + name)
-        # RuntimeError where it is encrypted, or compressed in an unknown way.
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+            with self.archive.open(member) as file:
+                return file.read(member.file_size)
+        # A damaged archive can end in almost any exception.
+        except Exception as error:
             raise UserError(f"{self.path(name)} cannot be unpacked ({error})") from error
 
 
@@ -99,6 +116,7 @@ def below(place: Path, skip: tuple[str, ...]) -> Iterator[tuple[str, Stamp | Non
                     name = folder + entry.name
                     if left_behind(entry.name) or name in skip:
                         continue
+                    plain_name(place, name)
                     if inner := entry.is_dir():
                         waiting.append(f"{name}/")
                     yield name, None if inner else stamp_of(entry)
@@ -121,10 +139,7 @@ def left_behind(name: str) -> bool:
 
 def listed_archive(place: Path, skip: tuple[str, ...]) -> Listing:
     """The members of a zip archive."""
-    try:
-        archive = zipfile.ZipFile(place)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise UserError(f"{place} is not a whole zip archive ({error}): get it again") from error
+    archive = opened(place)
     shown = {
         member.filename: member
         for member in sorted(archive.infolist(), key=lambda member: member.filename)
@@ -140,6 +155,30 @@ def listed_archive(place: Path, skip: tuple[str, ...]) -> Listing:
         if name and not member.is_dir()
     }
     return Archive(place, files, frozenset(folders), archive, top)
+
+
+def opened(place: Path) -> zipfile.ZipFile:
+    """A zip archive whose directory is whole and promises no more than its budget."""
+    file = open_regular(place, LARGEST_ARCHIVE, at_once=LARGEST_DIRECTORY)
+    try:
+        archive = zipfile.ZipFile(file)
+        weakref.finalize(archive, file.close)
+    # A damaged directory can end in almost any exception.
+    except Exception as error:
+        file.close()
+        raise UserError(f"{place} is not a whole zip archive ({error}): get it again") from error
+    most = MOST_UNPACKED + MOST_RATIO * place.stat().st_size
+    budget = Budget(most, UserError(f"{place} unpacks to more than {most:,} bytes: get it again"))
+    for member in archive.infolist():
+        budget.spend(member.file_size)
+        plain_name(place, member.filename)
+    return archive
+
+
+def plain_name(place: Path, name: str) -> None:
+    """Refuse a name that would tear a line in two."""
+    if CONTROL.search(name):
+        raise UserError(f"{place}: {name!r} has a control character in its name: rename it")
 
 
 def top_folder(names: dict[str, zipfile.ZipInfo]) -> str:

@@ -13,12 +13,12 @@ Folders that somebody cut by file name are put together again: theirs is another
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bison_ocl.data.class_folders import Classes, class_folders, expect_classes, expect_images
 from bison_ocl.data.deferred import Deferred
-from bison_ocl.data.listing import Listing, listing
+from bison_ocl.data.listing import CONTROL, Listing, listing
 from bison_ocl.data.locate import locate
 from bison_ocl.data.miniimagenet_pickles import PICKLES, Pickles
 from bison_ocl.data.miniimagenet_rule import RULE, Benchmark, official
@@ -103,16 +103,26 @@ def from_tables(files: Listing) -> Classes:
     """The classes that the three CSV files give to the files in images/."""
     classes: Classes = {}
     for table in TABLES:
-        if table not in files.files:
-            raise UserError(f"{files.path(table)} is missing: all three CSV files are needed")
-        rows = csv.DictReader(files.text(table))
-        if not {"filename", "label"} <= set(rows.fieldnames or ()):
-            raise UserError(f"{files.path(table)} has no columns filename and label: replace it")
-        for row in rows:
-            name, where = f"images/{row['filename']}", f"{files.path(table)} line {rows.line_num}"
-            if not row["filename"] or not row["label"]:
+        for number, file, label in rows(files, table):
+            name, where = f"images/{file}", f"{files.path(table)} line {number}"
+            if not file or not label or CONTROL.search(file + label):
                 raise UserError(f"{where} has no file name or no label: replace the file")
             if name not in files.files:
                 raise UserError(f"{where} names {files.path(name)}, which is not there")
-            classes.setdefault(row["label"], []).append(name)
+            classes.setdefault(label, []).append(name)
     return classes
+
+
+def rows(files: Listing, table: str) -> Iterator[tuple[int, str | None, str | None]]:
+    """Line number, file name and label of every row of a CSV file."""
+    if table not in files.files:
+        raise UserError(f"{files.path(table)} is missing: all three CSV files are needed")
+    reader = csv.DictReader(files.text(table))
+    try:
+        if not {"filename", "label"} <= set(reader.fieldnames or ()):
+            raise UserError(f"{files.path(table)} has no columns filename and label: replace it")
+        for row in reader:
+            yield reader.line_num, row["filename"], row["label"]
+    except csv.Error as error:
+        where = f"{files.path(table)} line {reader.line_num + 1}"
+        raise UserError(f"{where} cannot be read ({error}): replace the file") from error
