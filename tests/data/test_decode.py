@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import struct
+import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from PIL import Image
 from bison_ocl.data import decode as module
 from bison_ocl.data.decode import decode
 from bison_ocl.errors import UserError
+from tests.data.little_memory import little_memory
+from tests.data.mutations import mutations, read_or_refused
 
 RED = (255, 0, 0)
 
@@ -153,6 +158,48 @@ def test_decompression_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
         with pytest.raises(UserError, match=r"a\.png is refused: more than 9,999 pixels"):
             decode(content, 8, "a.png")
+
+
+def modes() -> list[Image.Image]:
+    """An image in every mode, transparent where the mode can be, and taller than a strip."""
+    draw = np.random.default_rng(0)
+    rgba = Image.fromarray(draw.integers(0, 256, (37, 20, 4), dtype=np.uint8))
+    keyed = rgba.convert("RGB").quantize(16)
+    keyed.info["transparency"] = 3
+    wide = draw.integers(0, 1 << 16, (37, 20), dtype=np.uint16)
+    signed = draw.integers(-(1 << 31), 1 << 31, (37, 20)).astype(np.int32)
+    arrays = [Image.fromarray(wide), Image.fromarray(wide.astype(">u2")), Image.fromarray(signed)]
+    names = ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr")
+    return [*(rgba.convert(name) for name in names), keyed, *arrays]
+
+
+@pytest.mark.parametrize("image", modes(), ids=lambda image: image.mode)
+def test_strips_give_what_the_whole_image_gives(
+    image: Image.Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = np.asarray(module.rgb(image))
+    monkeypatch.setattr(module, "STRIP", 130)
+    assert (np.asarray(module.in_colour(image)) == whole).all()
+
+
+@pytest.mark.parametrize("mode", ["I;16", "RGBA"])
+def test_large_images_side_by_side_take_no_more_than_they_may(mode: str) -> None:
+    """Six of 16 million pixels took 2.6 GB."""
+    grey = Image.fromarray(np.full((4000, 4000), 90 * 257, np.uint16))
+    image = grey if mode == "I;16" else Image.new("RGBA", grey.size, (*RED, 0))
+    content = encoded(image, compress_level=1)
+    with little_memory(5 << 28), ThreadPoolExecutor(6) as pool:
+        decoded = pool.map(lambda _: first_pixel(content), range(6))
+        assert set(decoded) == {(90, 90, 90) if mode == "I;16" else (255, 255, 255)}
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM"])
+def test_any_damage_ends_in_an_image_or_in_one_line(kind: str) -> None:
+    with little_memory(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for content in mutations(encoded(photograph(), kind), seed=0, count=100):
+            image = read_or_refused(partial(decode, content, 8, "a.jpg"))
+            assert image is None or image.shape == (3, 8, 8)
 
 
 def test_floating_point_pixels_are_refused() -> None:

@@ -13,6 +13,7 @@ from io import BytesIO
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from bison_ocl.data.budget import Pool
 from bison_ocl.data.source import Images
 from bison_ocl.errors import UserError
 
@@ -22,6 +23,11 @@ FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 """The decoders that may run: pillow knows others, one of which starts Ghostscript."""
 MOST_PIXELS = 64_000_000
 """A larger image is taken for a decompression bomb."""
+IN_WORK = Pool(MOST_PIXELS)
+"""Pixels that all threads may decode at a time, each of about 10 bytes."""
+STRIP = 1_000_000
+"""Pixels that are brought to RGB at a time."""
+ORIENTATION = 0x0112
 
 
 def decode(content: bytes, side: int, name: str) -> Images:
@@ -45,31 +51,49 @@ def pixels(content: bytes, side: int) -> Images:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UserError(f"is refused: more than {MOST_PIXELS:,} pixels") from error
     with image:
-        if image.width * image.height > MOST_PIXELS:
+        area = image.width * image.height
+        if area > MOST_PIXELS:
             raise UserError(f"is refused: more than {MOST_PIXELS:,} pixels")
-        image.load()
-        colour = in_colour(upright(image))
-        if colour.size != (side, side):
-            colour = colour.resize((side, side), Image.Resampling.BILINEAR)
+        with IN_WORK.borrowed(area):
+            return finished(image, side)
+
+
+def finished(image: Image.Image, side: int) -> Images:
+    """The pixels of an image that was opened."""
+    image.load()
+    colour = in_colour(upright(image))
+    if colour.size != (side, side):
+        colour = colour.resize((side, side), Image.Resampling.BILINEAR)
     return np.ascontiguousarray(np.asarray(colour).transpose(2, 0, 1))
 
 
 def upright(image: Image.Image) -> Image.Image:
     """Turned as its EXIF says; broken EXIF says nothing, and the pixels are good."""
     try:
-        return ImageOps.exif_transpose(image)
+        turned = image.getexif().get(ORIENTATION, 1) != 1
+        return ImageOps.exif_transpose(image) if turned else image
     except Exception:
         return image
 
 
 def in_colour(image: Image.Image) -> Image.Image:
-    """Any mode of pillow's as RGB."""
+    """Any mode of pillow's as RGB, strip by strip: the steps in between take memory."""
     if image.mode == "RGB" and "transparency" not in image.info:
         return image
     if image.mode == "F":
         raise UserError("is refused: floating-point pixels have no agreed range; save 8 or 16 bits")
+    colour = Image.new("RGB", image.size)
+    rows = max(1, STRIP // image.width)
+    for top in range(0, image.height, rows):
+        strip = image.crop((0, top, image.width, min(top + rows, image.height)))
+        colour.paste(rgb(strip), (0, top))
+    return colour
+
+
+def rgb(image: Image.Image) -> Image.Image:
+    """Of 16 bits the high 8, on white what is transparent."""
     if image.mode.startswith("I"):
-        high = np.clip(np.asarray(image).astype(np.int64) >> 8, 0, 255)
+        high = np.clip(np.asarray(image) >> 8, 0, 255)
         return Image.fromarray(high.astype(np.uint8)).convert("RGB")
     if image.has_transparency_data:
         white = Image.new("RGBA", image.size, "white")
