@@ -405,6 +405,35 @@ def test_places_are_chosen_by_option_then_variable_then_home(
     assert cache_folder("here") == tmp_path / "elsewhere"
 
 
+@pytest.mark.parametrize(
+    ("variables", "chosen", "advice"),
+    [
+        ({}, None, "set BISON_OCL_DATA, or --data-dir, to a path without"),
+        ({"HOME": ""}, None, "set BISON_OCL_DATA, or --data-dir, to a path without"),
+        ({"XDG_CACHE_HOME": "~nouser/x"}, None, "set BISON_OCL_DATA, or --data-dir, to a path"),
+        ({"BISON_OCL_DATA": "~nouser/x"}, None, "set BISON_OCL_DATA to a path without"),
+        ({"BISON_OCL_CACHE": "~/x"}, "here", "set BISON_OCL_CACHE to a path without"),
+        ({}, "~nouser/x", "give --data-dir a path without"),
+    ],
+)
+def test_without_a_home_folder_one_line_says_what_to_set(
+    variables: dict[str, str], chosen: str | None, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "BISON_OCL_DATA", "BISON_OCL_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("pwd.getpwuid", lambda _: {}["no such user"])
+    with pytest.raises(UserError, match=f"there is no home folder for '~.*': {advice}") as caught:
+        cache_folder(chosen)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_of_nobody_is_named() -> None:
+    with pytest.raises(UserError, match="for '~nouser/pets': give folder: a path without"):
+        datasets.load("folder:~nouser/pets")
+
+
 def test_options_are_refused_where_a_dataset_has_none(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"has no options \(image_size\)"):
         datasets.load("split-cifar10", tmp_path, image_size=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from bison_ocl import data as datasets
 from bison_ocl.batch import Batch
 from bison_ocl.data import digits
 from bison_ocl.data.dataset import Dataset
+from tests.data.mutations import mutations, read_or_refused
 
 FILE = files("bison_ocl.data").joinpath("digits.npz")
 
@@ -115,6 +117,13 @@ def test_the_file_is_the_one_that_was_published() -> None:
         hashlib.sha256(content).hexdigest()
         == "d7471198b1e22a55d84c054dadee374165ce1cead318668d86d2d657f688a344"
     )
+
+
+def test_any_damage_to_the_file_is_refused() -> None:
+    whole = FILE.read_bytes()
+    for content in mutations(whole, seed=0, count=100):
+        got = read_or_refused(partial(digits.from_bytes, content))
+        assert (got is None) == (content != whole)
 
 
 def test_the_licence_travels_with_the_file() -> None:

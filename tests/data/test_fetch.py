@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+from requests import PreparedRequest, Response, Session
+from requests.adapters import HTTPAdapter
 from typer.testing import CliRunner
 
 from bison_ocl import cli
+from bison_ocl.data import fetch as module
 from bison_ocl.data import official
-from bison_ocl.data.fetch import fetch
+from bison_ocl.data.fetch import fetch, only_https
 from bison_ocl.data.official import Archive
 from bison_ocl.errors import UserError
 
@@ -22,11 +26,36 @@ CONTENT = bytes(range(256)) * 6000
 MD5 = hashlib.md5(CONTENT).hexdigest()
 
 
+class Plain(HTTPAdapter):
+    """Speaks http where the address says https: these tests have no certificate."""
+
+    def send(self, request: PreparedRequest, *values: Any, **options: Any) -> Response:
+        address = request.url
+        assert address
+        request.url = address.replace("https://", "http://")
+        answer = super().send(request, *values, **options)
+        request.url = answer.url = address
+        return answer
+
+
+@pytest.fixture(autouse=True)
+def without_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def session() -> Session:
+        made = only_https()
+        made.mount("https://", Plain())
+        return made
+
+    monkeypatch.setattr(module, "only_https", session)
+
+
 class Server:
     """Serves one file; says which ranges it was asked for."""
 
-    def __init__(self, content: bytes, breaks: list[int], ranges: bool, status: int) -> None:
+    def __init__(
+        self, content: bytes, breaks: list[int], ranges: bool, status: int, elsewhere: str
+    ) -> None:
         self.content, self.breaks, self.ranges, self.status = content, breaks, ranges, status
+        self.elsewhere = elsewhere
         self.asked: list[str | None] = []
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
@@ -38,6 +67,12 @@ class Server:
             return
         if self.status != 200:
             handler.send_error(self.status)
+            return
+        if self.elsewhere and handler.path != "/else":
+            handler.send_response(302)
+            handler.send_header("Location", self.elsewhere)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
             return
         rest = self.content[start:]
         handler.send_response(206 if start else 200)
@@ -64,8 +99,9 @@ def running() -> Iterator[Serve]:
         breaks: tuple[int, ...] = (),
         ranges: bool = True,
         status: int = 200,
+        elsewhere: str = "",
     ) -> tuple[Server, Archive]:
-        server = Server(content, list(breaks), ranges, status)
+        server = Server(content, list(breaks), ranges, status, elsewhere)
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -77,7 +113,7 @@ def running() -> Iterator[Serve]:
         http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         started.append(http)
         threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
-        return server, Archive(f"http://127.0.0.1:{http.server_port}/some.tar.gz", MD5)
+        return server, Archive(f"https://127.0.0.1:{http.server_port}/some.tar.gz", MD5)
 
     yield start
     for http in started:
@@ -168,7 +204,7 @@ def test_without_a_network_one_line_says_what_to_put_where(tmp_path: Path) -> No
     with running() as start:
         _, archive = start()
     with pytest.raises(
-        UserError, match=r"^cannot reach http://.*some.tar.gz: download it"
+        UserError, match=r"^cannot reach https://.*some.tar.gz: download it"
     ) as caught:
         fetch(archive, tmp_path, silent)
     assert str(tmp_path) in str(caught.value)
@@ -180,6 +216,47 @@ def test_a_folder_that_cannot_be_made_is_named(serve: Serve, tmp_path: Path) -> 
     _, archive = serve()
     with pytest.raises(UserError, match=r"cannot write to .*file"):
         fetch(archive, tmp_path / "file" / "folder", silent)
+
+
+@pytest.mark.parametrize("scheme", ["http", "ftp", "file", "HTTP"])
+def test_only_https_is_asked(scheme: str, serve: Serve, tmp_path: Path) -> None:
+    server, archive = serve()
+    plain = Archive(archive.url.replace("https", scheme), MD5)
+    with pytest.raises(UserError, match=r"does not come over https .*: download it") as caught:
+        fetch(plain, tmp_path, silent)
+    assert "\n" not in str(caught.value)
+    assert (server.asked, names(tmp_path)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "there", ["http://127.0.0.1:9/a", "ftp://127.0.0.1/a", "file:///etc/passwd"]
+)
+def test_nobody_is_sent_from_https_to_less(there: str, serve: Serve, tmp_path: Path) -> None:
+    _, archive = serve(elsewhere=there)
+    with pytest.raises(UserError, match=r"does not come over https .*: download it"):
+        fetch(archive, tmp_path, silent)
+    assert names(tmp_path) == []
+
+
+def test_another_address_over_https_is_followed(serve: Serve, tmp_path: Path) -> None:
+    _, archive = serve(elsewhere="/else")
+    assert fetch(archive, tmp_path, silent).read_bytes() == CONTENT
+
+
+def test_every_official_archive_comes_over_https() -> None:
+    assert list(only_https().adapters) == ["https://"]
+    for archive in official.ARCHIVES.values():
+        assert archive.url.startswith("https://")
+
+
+def test_a_server_that_sends_too_much_is_stopped(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", len(CONTENT) - 1)
+    _, archive = serve()
+    with pytest.raises(UserError, match="did not send the official file"):
+        fetch(archive, tmp_path, silent)
+    assert names(tmp_path) == []
 
 
 def test_the_command_fetches_and_tells_the_next_step(

@@ -43,14 +43,14 @@ def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Datas
 
 def source_of(name: str, data_dir: str | Path | None = None, **options: Any) -> Source:
     """The files of a dataset: in the data folder, or in PATH for a name such as `folder:PATH`."""
-    from bison_ocl.data.places import data_folder
+    from bison_ocl.data.places import data_folder, in_home
 
     module = module_of(name)
     if not hasattr(module, "source"):
         raise UserError(f"{name} is part of the package: there are no files to look for")
     check_options(name, options)
     _, colon, path = name.partition(":")
-    place = Path(path).expanduser() if colon else data_folder(data_dir)
+    place = in_home(path, "give folder:") if colon else data_folder(data_dir)
     source: Source = module.source(place, **options)
     return source
 

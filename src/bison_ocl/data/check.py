@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bison_ocl.data.budget import open_regular
+from bison_ocl.data.listing import LARGEST_ARCHIVE
 from bison_ocl.data.official import SUMS
 from bison_ocl.data.source import SPLITS, Images, Labels, Layout, Source, Split, chunks, reading
 from bison_ocl.errors import UserError, reason
@@ -84,7 +86,7 @@ def look(source: Source, layout: Layout, split: Split) -> Seen:
 def compared(path: Path) -> tuple[Path, str, bool | None]:
     """The md5 sum of a file, held against the official one."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path, LARGEST_ARCHIVE) as file:
             md5 = hashlib.file_digest(file, "md5").hexdigest()
     except OSError as error:
         raise UserError(f"cannot read {path}: {reason(error)}") from error

@@ -6,7 +6,9 @@ The excerpt is made by tools/make_digits.py and described in digits.LICENSE.txt.
 
 from __future__ import annotations
 
+import hashlib
 from importlib.resources import files
+from io import BytesIO
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +17,22 @@ from torch import Tensor
 
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
+from bison_ocl.errors import UserError
+
+SHA256 = "d7471198b1e22a55d84c054dadee374165ce1cead318668d86d2d657f688a344"
+"""of digits.npz"""
 
 
 def load() -> Dataset:
     """Split digits: 5 tasks of 2 digits."""
-    with (
-        files("bison_ocl.data").joinpath("digits.npz").open("rb") as file,
-        np.load(file, allow_pickle=False) as arrays,
-    ):
+    return from_bytes(files("bison_ocl.data").joinpath("digits.npz").read_bytes())
+
+
+def from_bytes(content: bytes) -> Dataset:
+    """The dataset in the file, if that is the published one."""
+    if hashlib.sha256(content).hexdigest() != SHA256:
+        raise UserError("digits.npz of bison-ocl is damaged: install the package again")
+    with np.load(BytesIO(content), allow_pickle=False) as arrays:
         train, test = (
             Batch(enlarge(arrays[f"{part}_x"]), torch.from_numpy(arrays[f"{part}_y"]).long())
             for part in ("train", "test")

@@ -27,7 +27,7 @@ ARCHIVES = {
         "eb9058c3a382ffc7106e4002c42a8d85",
     ),
     "split-tinyimagenet": Archive(
-        "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+        "https://cs231n.stanford.edu/tiny-imagenet-200.zip",
         "90528d7ca1a48142e341f4ef8d21d0de",
     ),
 }

@@ -5,19 +5,35 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bison_ocl.errors import UserError
+
 
 def data_folder(chosen: str | Path | None = None) -> Path:
     """--data-dir, else $BISON_OCL_DATA, else a folder in the user's cache."""
-    if chosen or (chosen := os.environ.get("BISON_OCL_DATA")):
-        return Path(chosen).expanduser()
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches).expanduser() / "bison-ocl"
+    if chosen:
+        return in_home(chosen, "give --data-dir")
+    if chosen := os.environ.get("BISON_OCL_DATA"):
+        return in_home(chosen, "set BISON_OCL_DATA to")
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return in_home(caches, "set BISON_OCL_DATA, or --data-dir, to") / "bison-ocl"
 
 
 def cache_folder(chosen: str | Path | None = None) -> Path:
     """$BISON_OCL_CACHE, for data that cannot be written beside, else `cache` in the data folder."""
     elsewhere = os.environ.get("BISON_OCL_CACHE")
     if elsewhere:
-        return Path(elsewhere).expanduser()
+        return in_home(elsewhere, "set BISON_OCL_CACHE to")
     data = data_folder(chosen)
     return (data.parent if data.is_file() else data) / "cache"
+
+
+def in_home(path: str | Path, advice: str) -> Path:
+    """A path with `~` as a home folder; where there is none, one line says what to do."""
+    try:
+        if Path(path).parts[:1] == ("~",) and os.environ.get("HOME") == "":
+            raise RuntimeError("HOME is empty")
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UserError(
+            f"there is no home folder for '{path}': {advice} a path without `~`"
+        ) from error

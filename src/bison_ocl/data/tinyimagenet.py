@@ -25,7 +25,7 @@ NAME = "split-tinyimagenet"
 RULE = "tiny-imagenet 1"
 ADVICE = (
     "there is no Tiny-ImageNet: put tiny-imagenet-200.zip "
-    "(http://cs231n.stanford.edu/tiny-imagenet-200.zip) or its folder into the data folder"
+    "(https://cs231n.stanford.edu/tiny-imagenet-200.zip) or its folder into the data folder"
 )
 ANNOTATIONS = "val/val_annotations.txt"
 

@@ -11,17 +11,20 @@ import json
 import re
 from collections.abc import Sequence
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from bison_ocl.data.budget import read_regular
 from bison_ocl.data.dataset import Dataset
+from bison_ocl.data.places import in_home
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.stream.tasks import Stream, disjoint
 
 Tasks = Sequence[Sequence[int | str]]
 
+LARGEST = 1 << 24
+"""Bytes of an order file."""
 SHIPPED = ("confusion",)
 """Orders that are part of the package."""
 
@@ -58,12 +61,12 @@ def shipped(name: str) -> Tasks:
 
 
 def from_disk(path: str) -> str:
+    known = f"(shipped: {', '.join(SHIPPED)})"
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
+        return read_regular(in_home(path, "give order:"), LARGEST).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
-        known = ", ".join(SHIPPED)
-        raise UserError(f"cannot read the order {path}: {why} (shipped: {known})") from error
+        raise UserError(f"cannot read the order {path}: {why} {known}") from error
 
 
 def parse(text: str, path: str) -> Tasks:
