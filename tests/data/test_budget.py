@@ -60,9 +60,7 @@ def test_a_large_order_or_one_of_nobody_is_refused(
     monkeypatch.setattr(order, "LARGEST", 10)
     with pytest.raises(UserError, match="has 16 bytes, but at most 10 are read"):
         parse(f"order:{tmp_path}/order.json")
-    with pytest.raises(
-        UserError, match=r"no home folder for '~nouser/a\.json': give order:"
-    ):
+    with pytest.raises(UserError, match=r"no home folder for '~nouser/a\.json': give order:"):
         parse("order:~nouser/a.json")
 
 
