@@ -160,6 +160,12 @@ def test_decompression_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
             decode(content, 8, "a.png")
 
 
+def test_a_line_of_pixels_is_refused() -> None:
+    assert first_pixel(encoded(Image.new("1", (65_535, 1), 1))) == (255, 255, 255)
+    with pytest.raises(UserError, match=r"a\.png is refused: a side of more than 65,535 pixels"):
+        decode(encoded(Image.new("1", (1, 65_536))), 8, "a.png")
+
+
 def modes() -> list[Image.Image]:
     """An image in every mode, transparent where the mode can be, and taller than a strip."""
     draw = np.random.default_rng(0)

@@ -23,6 +23,8 @@ FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 """The decoders that may run: pillow knows others, one of which starts Ghostscript."""
 MOST_PIXELS = 64_000_000
 """A larger image is taken for a decompression bomb."""
+LONGEST = 65_535
+"""Pixels of a side, as in a JPEG: squeezing a line of 64 million takes 2 GB."""
 IN_WORK = Pool(MOST_PIXELS)
 """Pixels that all threads may decode at a time, each of about 10 bytes."""
 STRIP = 1_000_000
@@ -54,6 +56,8 @@ def pixels(content: bytes, side: int) -> Images:
         area = image.width * image.height
         if area > MOST_PIXELS:
             raise UserError(f"is refused: more than {MOST_PIXELS:,} pixels")
+        if max(image.size) > LONGEST:
+            raise UserError(f"is refused: a side of more than {LONGEST:,} pixels")
         with IN_WORK.borrowed(area):
             return finished(image, side)
 
