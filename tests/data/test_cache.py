@@ -196,10 +196,10 @@ def forged(folder: Path, **changes: Any) -> None:
     """Change what a cache says of itself, and its checksums with it."""
     about = json.loads((folder / "cache.json").read_text())
     del about["about_sha256"]
-    about |= changes
     about["sha256"] |= {
         name: hashlib.sha256((folder / f"{name}.npy").read_bytes()).hexdigest() for name in ARRAYS
     }
+    about |= changes
     (folder / "cache.json").write_text(json.dumps({**about, "about_sha256": seal(about)}))
 
 
@@ -222,6 +222,20 @@ def test_another_layout_is_refused_whatever_the_checksums_say(tmp_path: Path) ->
         forged(caches(tmp_path)[0], layout=changed)
         with pytest.raises(UserError, match=r"cannot read the cache .*: remove it"):
             open_cached(Made(), tmp_path)
+
+
+@pytest.mark.parametrize("header", [b"PK\x03\x04", b"\x93NUMPY\x01\x00\x08\x00{((((((("])
+def test_another_header_is_refused_whatever_the_checksums_say(
+    header: bytes, tmp_path: Path
+) -> None:
+    open_cached(Made(), tmp_path)
+    path = caches(tmp_path)[0] / "train_x.npy"
+    path.write_bytes(header + path.read_bytes()[len(header) :])
+    forged(path.parent)
+    with pytest.raises(UserError, match=r"cannot read the cache .*: remove it"):
+        open_cached(Made(), tmp_path)
+    forged(path.parent, sha256={})
+    assert len(open_cached(Made(), tmp_path).train) == 18
 
 
 @pytest.mark.parametrize("name", ["cache.json", "train_x.npy"])
