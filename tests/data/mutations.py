@@ -52,7 +52,7 @@ KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 
 
 def mutations(data: bytes, seed: int, count: int) -> Iterator[bytes]:
-    """`count` damaged copies of a file, each with one fault; half near its start or end.
+    """`count` damaged copies of a file that is not empty, each with one fault; half at either end.
 
     Headers and directories are small and at either end, and most faults that matter lie in them.
     """

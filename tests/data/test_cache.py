@@ -247,9 +247,7 @@ def test_a_pipe_in_a_cache_is_not_waited_for(name: str, tmp_path: Path) -> None:
     assert len(open_cached(Made(), tmp_path).train) == 18
 
 
-def test_any_damage_gives_the_right_images(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_damage_gives_the_right_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file of a cache in turn, as a new process would find it."""
     monkeypatch.setattr("os.fsync", lambda _: None)  # a slow disk would make this a slow test
     source = Made(each=2)
