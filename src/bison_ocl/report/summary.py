@@ -14,6 +14,7 @@ from bison_ocl.experiments.spec import precision_of
 from bison_ocl.report import names
 from bison_ocl.report.build import title_of
 from bison_ocl.report.cells import Table
+from bison_ocl.report.claims import in_short
 from bison_ocl.report.figures import Saved
 from bison_ocl.report.folder import Study, own, plural, short
 from bison_ocl.report.markdown import escaped, markdown
@@ -32,6 +33,7 @@ def summary(
     parts = [
         "# Results",
         f"Written by `bison-ocl report` from the records of each item.{same}",
+        *in_short(study, tables),
         "## What was run",
         listed(run_facts(runs)),
         grid(
