@@ -23,6 +23,18 @@ def test_numbers_follow_the_order_of_appearance() -> None:
     assert len(labels) == 3
 
 
+def test_labels_are_added_to_a_longer_list() -> None:
+    few = Labels(limit=2)
+    few.add("ab")
+    more = few.without_limit().added("bcc")
+    assert (few.all, more.all) == (["a", "b"], ["a", "b", "c"])
+    assert more.number("c") == 2
+    assert more.added("abc") is more
+    with pytest.raises(UserError, match="class 3 of 2"):
+        few.check_room("c")
+    more.check_room(range(9))
+
+
 def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
     labels = Labels(limit=2)
     labels.add("a")

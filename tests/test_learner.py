@@ -632,7 +632,9 @@ def test_threads_take_turns_in_a_learner() -> None:
     assert not learner._waiting
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
 @pytest.mark.parametrize("own", [True, False])
 def test_a_copy_of_a_learner_goes_its_own_way(copied: Callable[[Any], Any], own: bool) -> None:
     learner = trained(backbone=backbone() if own else None, filters=2)
@@ -672,6 +674,73 @@ def test_a_loss_that_is_not_finite_is_said_once() -> None:
     with pytest.warns(UserWarning, match="loss is not finite.*lower lr") as said:
         learner.observe(*herd(60))
     assert len(said) == 1
+
+
+class Faulty(nn.Module):
+    """A backbone that fails in one of its passes of training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = backbone()
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and LEFT:
+            LEFT[0] -= 1
+            if LEFT[0] < 0:
+                LEFT.clear()
+                raise RuntimeError("out of memory")
+        found: Tensor = self.inner(x)
+        return found
+
+
+LEFT: list[int] = []
+"""passes of a Faulty backbone until it fails once; empty: it never does"""
+
+
+def on_disk(learner: Learner, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What a file of a learner says, apart from the images that wait, which are learned first."""
+    copy.deepcopy(learner).save(path)
+    return checkpoint.read(path)
+
+
+@pytest.mark.parametrize(
+    ("call", "passes"),
+    [*(("observe", n) for n in range(4)), *((n, 1) for n in ("flush", "predict", "save"))],
+)
+@pytest.mark.parametrize("name", ["bison", "er", "mir"])
+def test_a_call_that_fails_leaves_the_learner_as_it_was(
+    name: str, call: str, passes: int, tmp_path: Path
+) -> None:
+    """On the first image of a new class, with which a task begins; the retry is as good."""
+    disturbed, other = (new(name, backbone=Faulty(), task_gap=3) for _ in range(2))
+    x, y = images(torch.full((24,), 9), seed=9), [*"aaaabbbbccccdddd", *"efghijkl"]
+    for learner in (disturbed, other):
+        for _ in range(4):
+            learner.observe(*herd(10))
+        learner.observe(x[:6], y[:6])
+    calls: dict[str, tuple[Any, ...]] = {"observe": (x[6:], y[6:]), "predict": (x,)}
+    calls["save"] = (tmp_path / "saved",)
+    before, labels = on_disk(disturbed, tmp_path / "before"), disturbed.labels
+    rows = snapshot(state(disturbed).memory)
+    LEFT.append(passes)
+    try:
+        with pytest.raises(RuntimeError, match="out of memory"):
+            getattr(disturbed, call)(*calls.get(call, ()))
+    finally:
+        LEFT.clear()
+    assert disturbed.labels == labels
+    assert len(disturbed._waiting) == 6
+    assert same(rows, snapshot(state(disturbed).memory))
+    after = on_disk(disturbed, tmp_path / "after")
+    assert before[1] == after[1]
+    assert same(before[0], after[0])
+    for learner in (disturbed, other):
+        getattr(learner, call)(*calls.get(call, ()))
+        learner.flush()
+        assert state(learner).task == 1
+    found, wanted = (on_disk(one, tmp_path / "end") for one in (disturbed, other))
+    assert found[1] == wanted[1]
+    assert same(found[0], wanted[0])
 
 
 def test_images_that_no_step_can_take_do_not_decide_about_later_ones() -> None:

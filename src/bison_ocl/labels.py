@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -23,6 +24,26 @@ class Labels:
 
     def number(self, label: Hashable) -> int:
         return self._numbers[label]
+
+    def added(self, labels: Iterable[Hashable]) -> Labels:
+        """These labels and others; this list itself stays as it is, or is the answer."""
+        fresh = [label for label in labels if label not in self._numbers]
+        if not fresh:
+            return self
+        longer = self._copy()
+        longer.add(fresh)
+        return longer
+
+    def without_limit(self) -> Labels:
+        """The same labels in a list that takes in as many as come."""
+        longer = self._copy()
+        longer._limit = None
+        return longer
+
+    def _copy(self) -> Labels:
+        other = copy.copy(self)
+        other.all, other._numbers = self.all.copy(), self._numbers.copy()
+        return other
 
     def add(self, labels: Iterable[Hashable]) -> bool:
         """Take in labels; whether any was new."""
@@ -53,10 +74,6 @@ class Labels:
             if self._fit_for_files:
                 warnings.warn(str(error), stacklevel=2)
             self._fit_for_files = False
-
-    def lift_limit(self) -> None:
-        """Take in as many as come."""
-        self._limit = None
 
     def plain(self, labels: Any) -> list[Hashable]:
         """Labels as plain Python values: arrays and tensors become numbers and strings."""

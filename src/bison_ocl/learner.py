@@ -23,6 +23,7 @@ from bison_ocl.engine import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.images import to_bytes
 from bison_ocl.labels import Labels
+from bison_ocl.memory.memory import Memory, Write
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.nets.module import ModuleBackbone
@@ -37,16 +38,33 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Learner, P], T]:
-    """A call that waits until no other thread is in the learner, and may take gradients there.
+class Unlearnable(UserError):
+    """Images that no step can take."""
 
-    A caller that predicts in inference mode has it learn from the images that wait.
+
+def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Learner, P], T]:
+    """A call that waits until no other thread is in the learner, and that succeeds or does nothing.
+
+    It may take gradients: a caller that predicts in inference mode has it learn from the images
+    that wait. What fails leaves the learner as it was, so that the same call can be made again.
     """
 
     @wraps(f)
     def call(self: Learner, /, *arguments: P.args, **named: P.kwargs) -> T:
         with self._turns, torch.inference_mode(False):
-            return f(self, *arguments, **named)
+            before = vars(self).copy()
+            self._overwritten = []
+            try:
+                return f(self, *arguments, **named)
+            except BaseException as error:
+                for memory, *rows in reversed(self._overwritten):
+                    memory.write(*rows)
+                vars(self).update(before)
+                if isinstance(error, Unlearnable):
+                    self._forget_unless_learned()
+                raise
+            finally:
+                self._overwritten = []
 
     return call
 
@@ -92,13 +110,17 @@ class Learner:
         self._summary: Any = None
         self._waiting: list[tuple[Tensor, Hashable]] = []
         self._finite = True
+        self._overwritten: list[tuple[Memory, Batch, Write]] = []
         self._turns = Turns()
 
     # --- learning ---
 
     @entered
     def observe(self, images: Any, labels: Iterable[Hashable]) -> None:
-        """See labelled images once. They are learned from as soon as a stream batch is complete."""
+        """See labelled images once. They are learned from as soon as a stream batch is complete.
+
+        All of them or, where a step fails, none: the same images may be observed again.
+        """
         x, y = to_bytes(images), self._labels.plain(labels)
         if len(x) != len(y):
             raise UserError(f"{len(x)} images came with {len(y)} labels: give one label an image")
@@ -106,7 +128,7 @@ class Learner:
         self._check_shape(x)
         if len(x) and self._state is None:
             self._state = self._born(tuple(x.shape[1:]), self._classes or FIRST_CAPACITY)
-        self._waiting += zip(x, y, strict=True)
+        self._waiting = [*self._waiting, *zip(x, y, strict=True)]
         size = self.method.stream_batch
         while len(self._waiting) >= size:
             self._learn(size)
@@ -114,13 +136,12 @@ class Learner:
     @entered
     def flush(self) -> None:
         """Learn from the images that wait for their batch to fill."""
-        if self._waiting:
-            self._learn(len(self._waiting))
+        self._flush()
 
     @entered
     def new_task(self) -> None:
         """Say that a task ends here. From now on boundaries come from these calls alone."""
-        self.flush()
+        self._flush()
         self._task_gap = None
         if self._state is not None:
             self._state = self._engine.end_task(self._state)
@@ -134,33 +155,40 @@ class Learner:
         end, a model of a run hears from `new_task` alone.
         """
         self._classes = None
-        self._labels.lift_limit()
+        self._labels = self._labels.without_limit()
         if self._state is not None:
             self._state = replace(self._state, closed=False)
 
+    def _flush(self) -> None:
+        if self._waiting:
+            self._learn(len(self._waiting))
+
     def _learn(self, size: int) -> None:
+        """One step on the images that wait longest; nothing changes before it has succeeded."""
         batch = self._waiting[:size]
-        fresh = self._labels.add(label for _, label in batch)
-        me = self._grown(len(self._labels))
+        labels = self._labels.added(label for _, label in batch)
+        fresh = len(labels) > len(self._labels)
+        me = self._grown(len(labels))
         if fresh and self._task_gap is not None and self._steps_without_news >= self._task_gap:
             me = self._engine.end_task(me)
-        self._steps_without_news = 0 if fresh else self._steps_without_news + 1
-        ids = torch.tensor([self._labels.number(label) for _, label in batch])
+        ids = torch.tensor([labels.number(label) for _, label in batch])
         new = Batch(torch.stack([image for image, _ in batch]), ids)
         new = tree.map_leaves(lambda leaf: leaf.to(self._device), new)
         try:
-            self._state, loss = self._engine.step(me, new)
-        except UserError:
-            self._forget_unless_learned()
-            raise
-        self._waiting, self._summary = self._waiting[size:], None
+            learned = self._engine.learn(me, new)
+        except UserError as error:
+            raise Unlearnable(str(error)) from error
+        if learned.write is not None:
+            self._overwritten.append((me.memory, *me.memory.overwritten(learned.write)))
+        self._state, loss = self._engine.stored(me, new, learned)
+        self._steps_without_news = 0 if fresh else self._steps_without_news + 1
+        self._labels, self._waiting, self._summary = labels, self._waiting[size:], None
         self._warn_if_lost(loss)
 
     def _forget_unless_learned(self) -> None:
-        """Images that cannot be learned from must not decide what later ones look like."""
+        """Images that no step can take must not decide what later ones look like."""
         if self._state is not None and self._state.step == 0:
             self._backbone, self._state, self._waiting = None, None, []
-            self._labels = Labels(limit=self._classes)
 
     def _warn_if_lost(self, loss: Tensor) -> None:
         if self._finite and not loss.isfinite():
@@ -194,7 +222,7 @@ class Learner:
     def _scores(self, images: Any) -> Tensor:
         x = to_bytes(images)
         self._check_shape(x)
-        self.flush()
+        self._flush()
         if self._state is None:
             raise UserError("nothing has been learned yet: call observe before predict")
         if self._summary is None:
@@ -209,7 +237,7 @@ class Learner:
     @entered
     def save(self, path: str | Path) -> None:
         """Write everything to one file, waiting images learned first."""
-        self.flush()
+        self._flush()
         if self._state is None:
             raise UserError("nothing has been learned yet: call observe before save")
         tensors, fixed = checkpoint.pack(self._state)

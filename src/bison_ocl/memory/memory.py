@@ -80,6 +80,11 @@ class Memory:
             self.fields[name][where] = value
         return replace(self.grown(write.slots.shape[-1]), seen=write.seen)
 
+    def overwritten(self, write: Write) -> tuple[Batch, Write]:
+        """The rows that a write will replace, in copies: written in turn, they take it back."""
+        fields = {name: self.fields[name][write.slots] for name in write.fields}
+        return self.rows(write.slots), Write(write.slots, self.seen, fields)
+
     def grown(self, items: int) -> Memory:
         """The host's count after so many more items."""
         return replace(self, filled=min(self.capacity, self.filled + items))
