@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,61 @@ from bison_ocl.errors import UserError, reason
 from bison_ocl.state import State
 
 FORMAT = "bison-ocl 1"
+ADDED_LATER: tuple[str, ...] = ()
+"""tensors that earlier versions did not write: a blank state's stay"""
 
 
 class DamagedFile(UserError):
     """A file that is not as it was written."""
+
+
+NUMBER = 2**62
+"""larger than any that a file holds"""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The plain values of a file by name; asked for one, it gives that kind or refuses the file."""
+
+    value: Any
+    name: str = "header"
+
+    def __getitem__(self, name: str) -> Header:
+        return Header(self.by_name().get(name, MISSING), name)
+
+    def by_name(self) -> dict[str, Any]:
+        self.check(isinstance(self.value, dict))
+        return dict(self.value)
+
+    def items(self) -> list[Header]:
+        self.check(isinstance(self.value, list))
+        return [Header(value, self.name) for value in self.value]
+
+    def text(self) -> str:
+        self.check(isinstance(self.value, str))
+        return str(self.value)
+
+    def switch(self) -> bool:
+        self.check(isinstance(self.value, bool))
+        return bool(self.value)
+
+    def whole(self, least: int = 0, most: int = NUMBER) -> int:
+        self.check(type(self.value) is int and least <= self.value <= most)
+        return int(self.value)
+
+    def number(self) -> float:
+        """Not negative, and finite."""
+        self.check(type(self.value) in (int, float) and 0 <= self.value < NUMBER)
+        return float(self.value)
+
+    def check(self, fits: bool) -> None:
+        """Refuse the file unless its value is one that such a file can hold."""
+        if not fits:
+            shown = "nothing" if self.value is MISSING else repr(self.value)[:60]
+            raise DamagedFile(f"the file says {shown} for {self.name!r}: use another copy")
+
+
+MISSING = object()
 
 
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
@@ -40,6 +91,8 @@ def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> Non
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the header of a file, after checking that it is whole and ours."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise UserError(f"cannot read {path}: it is no regular file; choose another file")
         path.open("rb").close()  # of a file it may not read, safe_open says that it is not there
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -49,14 +102,18 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise UserError(f"there is no file {path}") from error
     except (PermissionError, IsADirectoryError) as error:
         raise UserError(f"cannot read {path}: {reason(error)}; choose another file") from error
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, OverflowError, RuntimeError) as error:
         raise DamagedFile(f"{path} is cut off or not a bison-ocl file: use another copy") from error
     if metadata.get("format") != FORMAT:
         raise UserError(f"{path} was not written by this version of bison-ocl ({FORMAT})")
-    if metadata.get("sha256") != checksum(tensors, metadata.get("header", "")):
+    text = metadata.get("header", "")
+    if metadata.get("sha256") != checksum(tensors, text):
         raise DamagedFile(f"{path} was changed after it was written: use another copy")
-    header: dict[str, Any] = json.loads(metadata["header"])
-    return tensors, header
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"{path} holds a header that is not JSON: use another copy") from error
+    return tensors, Header(header).by_name()
 
 
 def checksum(tensors: dict[str, Tensor], header: str) -> str:
@@ -77,17 +134,57 @@ def pack(me: State) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def unpack(blank: State, tensors: dict[str, Tensor], fixed: dict[str, Any]) -> State:
     """A packed state put into a fresh one of the same design, in the fresh one's memory format."""
+    check_fit(blank, tensors)
+    plain = Header(fixed)
 
     def fill(path: str, leaf: Tensor) -> Tensor:
-        value = tensors.get(path)
-        rows = path.startswith("memory.") and leaf.ndim > 0
-        if value is None or value.shape[rows:] != leaf.shape[rows:] or value.dtype != leaf.dtype:
-            raise UserError(f"the file does not fit this method and network (at {path})")
-        if rows:
+        value = tensors.get(path, leaf)
+        if of_rows(path, leaf):
             leaf[: len(value)] = value.to(leaf.device)
             return leaf
         return torch.empty_like(leaf).copy_(value)
 
     me = tree.walk(fill, blank)
-    memory = replace(me.memory, filled=int(fixed["filled"]))
-    return replace(me, memory=memory, later=bool(fixed["later"]), closed=bool(fixed["closed"]))
+    memory = replace(me.memory, filled=plain["filled"].whole(most=me.memory.capacity))
+    later, closed = plain["later"].switch(), plain["closed"].switch()
+    me = replace(me, memory=memory, later=later, closed=closed)
+    check_values(me, tensors)
+    return me
+
+
+def check_fit(form: State, tensors: dict[str, Tensor]) -> None:
+    """Refuse tensors of another method or network; `form` needs no values, so any size will do."""
+    for path, leaf in tree.named(form).items():
+        value = tensors.get(path)
+        if value is None:
+            fits = path in ADDED_LATER
+        else:
+            rows = of_rows(path, leaf)
+            fits = value.shape[rows:] == leaf.shape[rows:] and value.dtype == leaf.dtype
+            fits = fits and value.ndim == leaf.ndim and not (rows and len(value) >= len(leaf))
+        if not fits:
+            raise UserError(f"the file does not fit this method and network (at {path})")
+
+
+def of_rows(path: str, leaf: Tensor) -> bool:
+    """Whether a tensor has a row for each image of the memory, of which files keep those in use."""
+    return path.startswith("memory.") and leaf.ndim > 0
+
+
+def check_values(me: State, tensors: dict[str, Tensor]) -> None:
+    """Refuse numbers that no step leaves behind."""
+    memory = me.memory
+    y, filled = memory.y[: memory.filled], memory.filled
+    lengths = {len(value) for path, value in tensors.items() if of_rows(path, value)}
+    counters = (me.seed, me.step, me.task, memory.seen)
+    wrong = {
+        "memory": lengths != {filled} or bool(memory.seen.clamp(max=memory.capacity) > filled),
+        "memory.y": bool(((y < 0) | (y >= me.classes)).any()),
+        "table": bool(((me.table < -1) | (me.table > me.task)).any()),
+        "counters": any(not 0 <= int(count) < NUMBER for count in counters),
+    }
+    for path, value in tensors.items():
+        wrong[path] = value.is_floating_point() and not bool(value.isfinite().all())
+    for what, found in wrong.items():
+        if found:
+            raise DamagedFile(f"the file holds numbers that cannot be ({what}): use another copy")

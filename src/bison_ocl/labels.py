@@ -89,8 +89,12 @@ class Labels:
 
     @classmethod
     def decoded(cls, values: list[Any], limit: int | None) -> Labels:
+        """Labels from a file, each of them once."""
         labels = cls(limit)
-        labels.add(decode(value) for value in values)
+        labels.check_room(found := [decode(value) for value in values])
+        labels.add(found)
+        if len(labels) < len(found):
+            raise UserError("the file names a label twice: use another copy")
         return labels
 
 
@@ -125,7 +129,10 @@ def encode(label: Hashable) -> Any:
 
 
 def decode(value: Any) -> Hashable:
-    if isinstance(value, dict):
+    """A label from JSON."""
+    if isinstance(value, dict) and isinstance(value.get("tuple"), list):
         return tuple(decode(item) for item in value["tuple"])
+    if isinstance(value, list | dict) or value != value:
+        raise UserError(f"the file says {value!r:.60} for a label: use another copy")
     label: Hashable = value
     return label

@@ -34,6 +34,9 @@ from bison_ocl.threads import Turns
 FIRST_CAPACITY = 8
 """Rows the heads are born with when the number of classes is not given; they double from there."""
 
+LARGEST_SIDE = 4096
+"""of an image in a file, in pixels"""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -57,8 +60,8 @@ def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Lea
             try:
                 return f(self, *arguments, **named)
             except BaseException as error:
-                for memory, *rows in reversed(self._overwritten):
-                    memory.write(*rows)
+                for memory, rows, write in reversed(self._overwritten):
+                    memory.write(rows, write)
                 vars(self).update(before)
                 if isinstance(error, Unlearnable):
                     self._forget_unless_learned()
@@ -263,26 +266,37 @@ class Learner:
         cls, path: str | Path, *, backbone: nn.Module | None = None, device: str = "cpu"
     ) -> Learner:
         """A learner as it was saved; `backbone` where it was built with one. Runs no code."""
-        tensors, header = checkpoint.read(Path(path))
-        if header.get("kind") != "learner":
+        tensors, values = checkpoint.read(Path(path))
+        if values.get("kind") != "learner":
             raise UserError(f"{path} holds no learner: it is a file of `bison-ocl run`")
-        if (header["backbone"] == "module") != (backbone is not None):
+        header = checkpoint.Header(values)
+        if (header["backbone"].text() == "module") != (backbone is not None):
             need = "give load(..., backbone=...)" if backbone is None else "leave backbone out"
             raise UserError(f"{path} was saved with another backbone: {need}")
+        method, settings = header["method"].text(), header["settings"].by_name()
+        configured(method, None, settings)  # none of them is another argument of a learner
+        rows, shape = header["rows"].whole(least=1), header["shape"].items()
+        header["shape"].check(len(shape) == 3)
+        header["classes"].check(header["classes"].value in (None, rows))
         learner = cls(
-            header["method"],
-            memory=header["memory"],
-            seed=header["seed"],
-            classes=header["classes"],
+            method,
+            memory=header["memory"].whole(),
+            seed=header["seed"].whole(),
+            classes=None if header["classes"].value is None else rows,
             backbone=backbone,
-            task_gap=header["task_gap"],
+            task_gap=header["task_gap"].value,
             device=device,
-            **header["settings"],
+            **settings,
         )
-        learner._labels = Labels.decoded(header["labels"], limit=header["classes"])
-        learner._steps_without_news = header["steps_without_news"]
-        blank = learner._born(tuple(header["shape"]), header["rows"])
-        me = learner._state = checkpoint.unpack(blank, tensors, header["fixed"])
+        learner._labels = Labels.decoded([x.value for x in header["labels"].items()], rows)
+        if learner._classes is None:
+            learner._labels = learner._labels.without_limit()
+        learner._steps_without_news = header["steps_without_news"].whole()
+        sides = tuple(side.whole(least=1, most=LARGEST_SIDE) for side in shape)
+        checkpoint.check_fit(learner._form(sides, rows), tensors)
+        me = checkpoint.unpack(learner._born(sides, rows), tensors, header["fixed"].by_name())
+        header["labels"].check(not bool(me.seen[len(learner._labels) :].any()))
+        learner._state = me
         if isinstance(learner._backbone, ModuleBackbone):
             learner._backbone.start_from(me.net.params["backbone"], me.net.stats)
         return learner
@@ -308,7 +322,17 @@ class Learner:
 
     # --- inside ---
 
-    def _born(self, shape: tuple[int, ...], rows: int) -> State:
+    @entered
+    def __copy__(self) -> Learner:
+        """A learner of its own: rows of a memory are written in place, so they are not shared."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self) | {"_turns": Turns()})
+        if self._state is not None:
+            memory = tree.map_leaves(torch.clone, self._state.memory)
+            twin._state = replace(self._state, memory=memory)
+        return twin
+
+    def _born(self, shape: tuple[int, ...], rows: int, device: str | None = None) -> State:
         if self._backbone is None:
             given, asked_for = self._module, self.method.backbone(shape)
             self._backbone = asked_for if given is None else ModuleBackbone(given, shape)
@@ -319,8 +343,17 @@ class Learner:
             self._memory,
             shape,
             closed=self._classes is not None,
-            device=self._device,
+            device=device or self._device,
         )
+
+    def _form(self, shape: tuple[int, ...], rows: int) -> State:
+        """A state without values, so of any size: what the tensors of a file must look like."""
+        try:
+            return self._born(shape, rows, "meta")
+        except (RuntimeError, OverflowError) as error:
+            raise UserError(
+                "the file tells of a network that is too large: use another copy"
+            ) from error
 
     def _grown(self, classes: int) -> State:
         """The state with rows for so many classes: born again twice as large, the old pasted in."""

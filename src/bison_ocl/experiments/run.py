@@ -14,7 +14,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.experiments.devices import has_kernels
 from bison_ocl.experiments.digests import differ, digests
-from bison_ocl.experiments.progress import Progress
+from bison_ocl.experiments.progress import Progress, progress_of
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.labels import Labels
 from bison_ocl.learner import Learner
@@ -24,6 +24,9 @@ from bison_ocl.stream.tasks import Stream
 
 MEMORY_FORMAT = "channels_last"
 """Of the weights, at birth and after a resume: the last bits of a result depend on it."""
+
+MOST_THREADS = 4096
+"""of a checkpoint that can be"""
 
 ANYTIME_POINTS = 10
 """Where tasks overlap, how often a run is tested on the way, in a task of average length."""
@@ -93,21 +96,26 @@ class Run:
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint, with the thread count it was made with."""
         tensors, header = checkpoint.read(path)
-        if header.get("kind") != "run" or not self.spec.is_of(header["spec"]):
+        said = checkpoint.Header(header)
+        if header.get("kind") != "run" or not self.spec.is_of(said["spec"].by_name()):
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
         other_steps = header.get("steps") not in (None, self.steps)
         if other_steps or differ(header, digests(self.stream.dataset)):
             raise UserError(f"{path} was begun on other images: put them back, or remove it")
-        if header["memory_format"] != MEMORY_FORMAT:
+        if said["memory_format"].text() != MEMORY_FORMAT:
             raise UserError(f"{path} is in memory format {header['memory_format']}: begin anew")
-        if header["threads"] != torch.get_num_threads():
-            torch.set_num_threads(header["threads"])
-        self.me = checkpoint.unpack(self._born(), tensors, header["fixed"])
-        self.progress = Progress(**header["progress"])
-        self.together = header.get("seeds_at_once")
-        if set(self.progress.also) != set(self.also):
-            begun = " ".join(f"--also {rule}" for rule in self.progress.also) or "no --also"
+        threads = said["threads"].whole(least=1, most=MOST_THREADS)
+        me = checkpoint.unpack(self._born(), tensors, said["fixed"].by_name())
+        progress = progress_of(said["progress"], self.stream, self.method.stream_batch)
+        said["progress"].check((progress.task, progress.step) == (int(me.task), int(me.step)))
+        if header.get("seeds_at_once") is not None:
+            said["seeds_at_once"].whole(least=1)
+        if set(progress.also) != set(self.also):
+            begun = " ".join(f"--also {rule}" for rule in progress.also) or "no --also"
             raise UserError(f"{path} was begun with {begun}: resume it in the same way")
+        if threads != torch.get_num_threads():
+            torch.set_num_threads(threads)
+        self.me, self.progress, self.together = me, progress, header.get("seeds_at_once")
 
     def save(self, path: Path) -> None:
         """Write everything that `resume` needs."""

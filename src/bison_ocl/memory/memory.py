@@ -11,6 +11,9 @@ from bison_ocl.batch import Batch
 from bison_ocl.errors import UserError
 from bison_ocl.rng import Key, uniform
 
+MOST = 10**8
+"""images of a memory: what counts its rows stays below a gigabyte"""
+
 
 @dataclass(frozen=True)
 class Write:
@@ -101,6 +104,8 @@ def empty(
     """A memory with nothing in it. `fields` gives one example row of each extra."""
     rows = capacity + 1
     try:
+        if capacity > MOST:
+            raise RuntimeError(f"more than {MOST}")
         x = torch.zeros((rows, *shape), dtype=torch.uint8, device=device)
     except (RuntimeError, TypeError) as error:  # no room, or a number beyond 64 bits
         message = f"no room for a memory of {capacity} images: choose a smaller one"

@@ -1,0 +1,98 @@
+"""Forged and damaged files: a working learner or run comes of them, or one line that says why."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from bison_ocl import Learner, UserError
+from bison_ocl.engine import Engine
+from tests.contract.test_resume import dataset
+from tests.earlier import asked, learner_file, run_file, run_of
+from tests.forgeries import forged, spoiled
+
+MUTATIONS = int(os.environ.get("BISON_OCL_FORGERIES", "60"))
+"""of each kind of file and damage"""
+SECONDS, KILOBYTES = 5.0, 2**20
+
+
+def load_learner(path: Path) -> None:
+    """Load, predict, and go on learning."""
+    learner = Learner.load(path)
+    if learner._state is not None and tuple(learner._state.memory.x.shape[1:]) == (3, 8, 8):
+        assert len(learner.predict(asked())) == 8
+        assert learner.predict_proba(asked()).shape == (8, len(learner.labels))
+
+
+def load_run(name: str) -> Callable[[Path], None]:
+    """Take up a run, and test it."""
+
+    def load(path: Path) -> None:
+        run = run_of(name)
+        threads = torch.get_num_threads()
+        try:
+            run.resume(path)
+        finally:
+            torch.set_num_threads(threads)
+        assert len(run.accuracy()) == run.progress.task
+        Engine(run.method).confusion(run.me, dataset().test)
+
+    return load
+
+
+FILES = {
+    "learner-bison": (learner_file("bison"), load_learner),
+    "learner-er": (learner_file("er"), load_learner),
+    "run-bison": (run_file("bison"), load_run("bison")),
+}
+
+
+@pytest.mark.parametrize("damage", [forged, spoiled])
+@pytest.mark.parametrize("name", FILES)
+def test_a_forged_file_is_read_or_refused_in_one_line(
+    name: str, damage: Callable[[Path, int], tuple[str, bytes]], tmp_path: Path
+) -> None:
+    good, load = FILES[name]
+    found: Counter[str] = Counter()
+    for seed in range(MUTATIONS):
+        said, data = damage(good, random.Random(f"{name} {seed}").randrange(2**40))
+        (tmp_path / "file").write_bytes(data)
+        begun, before = time.monotonic(), peak()
+        message = "read"
+        try:
+            load(tmp_path / "file")
+        except UserError as error:
+            message = str(error)
+        except Exception as error:
+            raise AssertionError(f"{said}: {error!r}") from error
+        assert "\n" not in message, said
+        found["read" if message == "read" else "refused"] += 1
+        assert time.monotonic() - begun < SECONDS, said
+        assert peak() - before < KILOBYTES, said
+    assert found["refused"] > 0.3 * MUTATIONS
+
+
+def peak() -> int:
+    """The most memory of this process so far, in kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+@pytest.mark.parametrize("load", [load_learner, load_run("bison")])
+def test_what_is_no_file_is_refused_at_once(load: Callable[[Path], None], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place, message in {
+        tmp_path / "pipe": "no regular file; choose another file",
+        tmp_path: "Is a directory; choose another file",
+        Path("/dev/zero"): "no regular file",
+        tmp_path / "nothing": "there is no file",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            load(place)
