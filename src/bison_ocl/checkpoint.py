@@ -22,8 +22,8 @@ from bison_ocl.errors import UserError, reason
 from bison_ocl.state import State
 
 FORMAT = "bison-ocl 1"
-ADDED_LATER: tuple[str, ...] = ()
-"""tensors that earlier versions did not write: a blank state's stay"""
+ADDED_LATER = ("refused",)
+"""tensors that earlier versions did not write: a fresh state's stay"""
 
 
 class DamagedFile(UserError):
@@ -176,7 +176,7 @@ def check_values(me: State, tensors: dict[str, Tensor]) -> None:
     memory = me.memory
     y, filled = memory.y[: memory.filled], memory.filled
     lengths = {len(value) for path, value in tensors.items() if of_rows(path, value)}
-    counters = (me.seed, me.step, me.task, memory.seen)
+    counters = (me.seed, me.step, me.task, me.refused, memory.seen)
     wrong = {
         "memory": lengths != {filled} or bool(memory.seen.clamp(max=memory.capacity) > filled),
         "memory.y": bool(((y < 0) | (y >= me.classes)).any()),

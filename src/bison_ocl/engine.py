@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bison_ocl import tree
 from bison_ocl.batch import Batch, one_hot, to_float
 from bison_ocl.memory.memory import Write
 from bison_ocl.memory.ncm import CHUNK, Means, class_means, nearest_mean
@@ -18,6 +19,7 @@ from bison_ocl.state import State
 Each = Callable[[Callable[..., Any]], Callable[..., Any]]
 Turn = Callable[[Any, Tensor], Any]
 """One of many like steps: from a tree and the number of the turn to the tree after it."""
+KEPT_BY_REFUSAL = ("net", "moments", "extra")
 Repeat = Callable[[Turn, Any, Tensor, int], Any]
 
 
@@ -40,6 +42,8 @@ class Learned:
     changed: dict[str, Any]
     write: Write | None
     loss: Tensor
+    finite: Tensor
+    """whether the loss and all that the step leaves behind of network and optimiser are finite"""
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,19 @@ class Engine:
         return self.stored(me, new, self.learn(me, new))
 
     def stored(self, me: State, new: Batch, learned: Learned) -> tuple[State, Tensor]:
-        """The state after a step whose pure part is done, and the loss."""
-        memory = me.memory if learned.write is None else me.memory.write(new, learned.write)
-        return replace(me, **learned.changed, memory=memory), learned.loss
+        """The state after a step whose pure part is done, and the loss.
+
+        A run whose step is not finite refuses it: network, optimiser, extras and memory stay as
+        they were. The step is counted, the labels are met, and the loss is NaN. `Memory.filled`,
+        an upper bound for all runs of a stack, grows too.
+        """
+        ok, memory = learned.finite, me.memory
+        if learned.write is not None:
+            memory = memory.write(new, learned.write.only_if(ok, memory))
+        before = {name: getattr(me, name) for name in KEPT_BY_REFUSAL}
+        kept = tree.choose(ok, {name: learned.changed[name] for name in before}, before)
+        after = replace(me, **learned.changed | kept, memory=memory, refused=me.refused + ~ok)
+        return after, learned.loss.masked_fill(~ok, torch.nan)
 
     def learn(self, me: State, new: Batch) -> Learned:
         """The pure part of a step, for each run."""
@@ -73,7 +87,8 @@ class Engine:
         if write is not None:
             write = replace(write, fields=write.fields | update.fields)
         changed = {"net": me.net, "moments": me.moments, "extra": me.extra, "table": me.table}
-        return Learned(changed | {"step": me.step + 1}, write, update.loss)
+        finite = tree.finite((update.loss, me.net, me.moments))
+        return Learned(changed | {"step": me.step + 1}, write, update.loss, finite)
 
     def end_task(self, me: State) -> State:
         """Close the current task; the next batch belongs to the next one."""

@@ -196,7 +196,9 @@ class Learner:
     def _warn_if_lost(self, loss: Tensor) -> None:
         if self._finite and not loss.isfinite():
             self._finite = False
-            advice = "the loss is not finite: make another learner, with a lower lr"
+            advice = (
+                "the loss is not finite, so the step is refused: use a lower lr if that goes on"
+            )
             warnings.warn(advice, stacklevel=2)
 
     # --- predicting ---

@@ -30,6 +30,8 @@ class State:
     task: Tensor
     table: Tensor
     """int64 [C]: the task a class first appeared in, −1 for an unseen one"""
+    refused: Tensor
+    """int64 []: steps that were refused because their loss or update was not finite"""
     closed: bool
     """whether the classes were given in advance: then all of them take part in the losses"""
     later: bool = False

@@ -92,9 +92,25 @@ def pick(tree: T, run: int) -> T:
 
 
 def choose(condition: Tensor, yes: T, no: T) -> T:
-    """One of two trees of the same form, by a boolean []."""
+    """One of two trees of the same form, by a boolean []; of stacked ones, by one for each run."""
+
+    def chosen(a: Tensor, b: Tensor) -> Tensor:
+        if a is b:
+            return a
+        return torch.where(
+            condition.reshape(condition.shape + (1,) * (a.ndim - condition.ndim)), a, b
+        )
+
     pairs = zip(leaves(yes), leaves(no), strict=True)
-    return rebuilt(yes, [torch.where(condition, a, b) for a, b in pairs])
+    return rebuilt(yes, [chosen(a, b) for a, b in pairs])
+
+
+def finite(tree: object) -> Tensor:
+    """Whether all floats are finite, a boolean []: what is not survives in a sum of them."""
+    floats = [leaf for leaf in leaves(tree) if leaf.is_floating_point()]
+    if under_vmap(floats[0]):  # few kernels for all runs
+        return torch.cat([leaf.reshape(-1) for leaf in floats]).sum().isfinite()
+    return torch.stack([leaf.sum() for leaf in floats]).sum().isfinite()
 
 
 def under_vmap(leaf: Tensor) -> bool:

@@ -98,5 +98,7 @@ def test_an_interrupted_seed_is_refused_before_any_other_is_trained(tmp_path: Pa
 def test_a_diverged_run_still_gives_a_record(tmp_path: Path) -> None:
     diverging = replace(job(tmp_path, "bison"), settings={"filters": "2", "lr": "1e30"})
     (found,) = records(diverging)
-    assert None in found["log"][-1].values()
+    assert None in found["losses"]["loss"]
+    assert 0 < found["refused_steps"] < found["losses"]["steps"][-1]
+    assert None not in found["log"][-1].values()
     assert 0 <= found["metrics"]["AA"] <= 1

@@ -102,12 +102,14 @@ class Group:
         """Bring the progress of every run up to this step; the host waits for the device."""
         seconds = (devices.now(self.device) - self.since) / len(self.runs)
         peak = devices.peak_megabytes(self.device)
-        for run, losses in zip(self.runs, self.losses.read(), strict=True):
+        refused = self.body.me.refused.reshape(-1).tolist()
+        for run, losses, steps in zip(self.runs, self.losses.read(), refused, strict=True):
             run.progress = replace(
                 run.progress,
                 batch=self.batch,
                 step=self.step,
                 losses=losses,
+                refused=steps,
                 train_seconds=run.progress.train_seconds + seconds,
                 peak_megabytes=None if peak is None else peak / len(self.runs),
             )

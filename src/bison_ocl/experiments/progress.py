@@ -32,6 +32,8 @@ class Progress:
     """where tasks overlap, what tests on the way found"""
     losses: list[float] = field(default_factory=list)
     """sums of the training loss over intervals of steps"""
+    refused: int = 0
+    """steps whose loss or update was not finite"""
     peak_megabytes: float | None = None
     """of GPU memory; of runs trained together, each one's share"""
 
@@ -66,6 +68,7 @@ def progress_of(said: Header, stream: Stream, batch: int) -> Progress:
     said.check(all(isinstance(x.value, float) for x in losses))
     for name in ("train_seconds", "test_seconds"):
         Header(getattr(progress, name), name).number()
+    Header(progress.refused, "refused").whole(most=progress.step)
     if progress.peak_megabytes is not None:
         Header(progress.peak_megabytes, "peak_megabytes").number()
     return progress

@@ -37,6 +37,7 @@ def record_of(run: Run) -> Record:
         "parameters": sum(leaf.numel() for leaf in tree.leaves(run.me.net.params)),
         "log": progress.log,
         "losses": Intervals(run.steps).curve(progress.losses),
+        **({"refused_steps": progress.refused} if progress.refused else {}),
         **({"anytime": progress.anytime} if run.stream.overlapping else {}),
         "timing": timing_of(progress, run.together or 1, run.compiled),
         **digests(run.stream.dataset),

@@ -24,6 +24,11 @@ class Write:
     """items offered to the memory so far, these included"""
     fields: dict[str, Tensor] = field(default_factory=dict)
 
+    def only_if(self, condition: Tensor, memory: Memory) -> Write:
+        """This write or, where the condition is not met, one that the memory rejects."""
+        slots = torch.where(condition[..., None], self.slots, memory.capacity)
+        return replace(self, slots=slots, seen=torch.where(condition, self.seen, memory.seen))
+
 
 @dataclass(frozen=True)
 class Memory:

@@ -139,6 +139,7 @@ class Method:
             step=zero,
             task=zero.clone(),
             table=torch.full((classes,), -1, device=device),
+            refused=zero.clone(),
             closed=closed,
         )
 

@@ -206,13 +206,18 @@ def other_images(item: str, records: Sequence[Record]) -> list[str]:
 
 
 def diverged(item: str, records: Sequence[Record]) -> list[str]:
-    """Which runs were lost to numbers beyond all bounds, in one line."""
-    lost = [r for r in own(records) if None in r.get("losses", {}).get("loss", ())]
+    """Which runs met numbers beyond all bounds, in one line; steps with such are refused."""
+    lost = [
+        record
+        for record in own(records)
+        if record.get("refused_steps") or None in record.get("losses", {}).get("loss", ())
+    ]
     if not lost:
         return []
-    return [
-        f"{item}: the loss of {plural(len(lost), 'run')} was not finite {first_of(lost)}: lower lr"
-    ]
+    refused = sum(record.get("refused_steps", 0) for record in lost)
+    steps = f", {plural(refused, 'step')} refused" if refused else ""
+    found = f"the loss of {plural(len(lost), 'run')} was not finite{steps}"
+    return [f"{item}: {found} {first_of(lost)}: lower lr"]
 
 
 def first_of(records: Sequence[Record]) -> str:

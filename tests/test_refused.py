@@ -1,0 +1,120 @@
+"""A step whose loss or update is not finite is refused: its run stays as it was, others go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bison_ocl import capture, tree
+from bison_ocl.batch import Batch
+from bison_ocl.capture import Captured, Replay
+from bison_ocl.engine import Eager, Engine
+from bison_ocl.methods.bison import Bison
+from bison_ocl.methods.er import ER
+from bison_ocl.methods.lode import LODE
+from bison_ocl.methods.method import Method, Update
+from bison_ocl.methods.ocm import OCM
+from bison_ocl.state import State
+from tests.tiny import begin, readable, same, snapshot, stream
+
+SICK_STEP, SICK_SEED = 4, 1
+"""the memory is full then; in the loop a step before that is tried too"""
+COUNTED = ("step", "refused", "table")
+
+
+def sick(of: type[Method], where: str, step: int = SICK_STEP) -> Method:
+    """A method with one step that is not finite, of one seed, by its loss or by its gradient."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Sick(of):  # type: ignore[misc, valid-type]
+        def update(self, me: State, new: Batch) -> Update:
+            found: Update = super().update(me, new)
+            now = (me.step == step) & (me.seed == SICK_SEED)
+            worth = torch.where(now, torch.inf, torch.ones_like(found.loss))
+            if where == "loss":
+                return replace(found, loss=found.loss - worth + 1)
+            head = {name: value * worth for name, value in found.grads[self.head].items()}
+            return replace(found, grads=found.grads | {self.head: head})
+
+    return Sick()
+
+
+each_fault = pytest.mark.parametrize("where", ["loss", "gradient"])
+each_method = pytest.mark.parametrize("of", [ER, Bison, LODE, OCM])
+
+
+def batches(seed: int) -> list[Batch]:
+    return stream(seed)[0]
+
+
+def held(me: State) -> dict[str, Tensor]:
+    """What a refused step must leave alone: all but counters and the memory's spare row."""
+    fields = {name: value[:-1] for name, value in me.memory.fields.items()}
+    me = replace(me, memory=replace(me.memory, fields=fields))
+    return {n: leaf.clone() for n, leaf in readable(me).items() if n not in COUNTED}
+
+
+@each_fault
+@each_method
+@pytest.mark.parametrize("at", [0, 1, SICK_STEP])
+def test_a_refused_step_leaves_the_run_as_it_was(of: type[Method], where: str, at: int) -> None:
+    method = sick(of, where, at)
+    engine, me = Engine(method), begin(method, SICK_SEED)
+    for step, new in enumerate(batches(SICK_SEED)):
+        before = held(me)
+        me, loss = engine.step(me, new)
+        refused = step == at
+        assert bool(loss.isfinite()) is not refused
+        assert int(me.refused) == (step >= at)
+        assert int(me.step) == step + 1
+        assert same(before, held(me)) is refused
+        assert set(new.y.tolist()) <= set(me.seen.nonzero()[:, 0].tolist())
+
+
+@each_fault
+@each_method
+def test_others_of_a_stack_go_on_bit_for_bit(of: type[Method], where: str) -> None:
+    method, healthy = sick(of, where), of()
+    runs = tree.stack([begin(method, seed) for seed in range(3)])
+    well = tree.stack([begin(healthy, seed) for seed in range(3)])
+    many, few = Engine(method, tree.vectorised), Engine(healthy, tree.vectorised)
+    for step, news in enumerate(zip(*map(batches, range(3)), strict=True)):
+        before = held(tree.pick(runs, SICK_SEED))
+        runs, loss = many.step(runs, tree.stack(news))
+        well, _ = few.step(well, tree.stack(news))
+        if step == SICK_STEP:
+            assert loss.isfinite().tolist() == [True, False, True]
+            assert same(before, held(tree.pick(runs, SICK_SEED)))
+    assert runs.refused.tolist() == [0, 1, 0]
+    for seed in (0, 2):
+        assert same(snapshot(tree.pick(runs, seed).net), snapshot(tree.pick(well, seed).net))
+        assert same(held(tree.pick(runs, seed)), held(tree.pick(well, seed)))
+
+
+@each_fault
+@each_method
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_captured_steps_refuse_as_eager_ones(
+    of: type[Method], where: str, seeds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recorded(work: Replay, rehearsal: Replay) -> Replay:
+        rehearsal()
+        return work
+
+    monkeypatch.setattr(capture, "recorded", recorded)
+    method = sick(of, where)
+    engine = Engine(method, tree.vectorised) if seeds > 1 else Engine(method)
+    news: list[Any] = [tree.stack(n) for n in zip(*map(batches, range(3)), strict=True)]
+    me = tree.stack([begin(method, seed) for seed in range(3)])
+    if seeds == 1:
+        me, news = begin(method, SICK_SEED), batches(SICK_SEED)
+    eager, captured = Eager(engine, tree.map_leaves(torch.clone, me)), Captured(engine, me)
+    for new in news:
+        assert torch.equal(captured.step(new).nan_to_num(), eager.step(new).nan_to_num())
+        assert same(snapshot(captured.me), snapshot(eager.me))
+    assert captured.graphs
+    assert int(captured.me.refused.sum()) == 1
