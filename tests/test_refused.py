@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl import capture, tree
+from bison_ocl import Learner, capture, tree
 from bison_ocl.batch import Batch
 from bison_ocl.capture import Captured, Replay
 from bison_ocl.engine import Eager, Engine
+from bison_ocl.experiments.group import Group
+from bison_ocl.experiments.run import Run, Saving
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.lode import LODE
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.methods.ocm import OCM
+from bison_ocl.report.folder import by_rule, diverged
 from bison_ocl.state import State
-from tests.tiny import begin, readable, same, snapshot, stream
+from tests.contract.test_resume import Stop, Watcher, fresh
+from tests.tiny import begin, images, readable, same, snapshot, stream
 
 SICK_STEP, SICK_SEED = 4, 1
 """the memory is full then; in the loop a step before that is tried too"""
 COUNTED = ("step", "refused", "table")
 
 
-def sick(of: type[Method], where: str, step: int = SICK_STEP) -> Method:
+def sick(of: type[Method], where: str, step: int = SICK_STEP, **settings: Any) -> Method:
     """A method with one step that is not finite, of one seed, by its loss or by its gradient."""
 
     @dataclass(frozen=True, kw_only=True)
@@ -40,7 +45,7 @@ def sick(of: type[Method], where: str, step: int = SICK_STEP) -> Method:
             head = {name: value * worth for name, value in found.grads[self.head].items()}
             return replace(found, grads=found.grads | {self.head: head})
 
-    return Sick()
+    return Sick(**settings)
 
 
 each_fault = pytest.mark.parametrize("where", ["loss", "gradient"])
@@ -118,3 +123,42 @@ def test_captured_steps_refuse_as_eager_ones(
         assert same(snapshot(captured.me), snapshot(eager.me))
     assert captured.graphs
     assert int(captured.me.refused.sum()) == 1
+
+
+@pytest.mark.parametrize("seeds", [(1,), (0, 1)])
+def test_a_record_counts_refused_steps(seeds: tuple[int, ...], tmp_path: Path) -> None:
+    """Whether the run was interrupted after the step or not."""
+
+    def runs() -> list[Run]:
+        found = [fresh("er", seed) for seed in seeds]
+        for run in found:
+            run.method = sick(ER, "gradient", 6, filters=2)
+        return found
+
+    whole = Group(runs()).train(Watcher())
+    savings = [Saving(tmp_path / str(seed), every=1e-9) for seed in seeds]
+    with pytest.raises(Stop):
+        Group(runs()).train(Watcher(step=9), savings)
+    again = runs()
+    for run, saving in zip(again, savings, strict=True):
+        run.resume(saving.path)
+        assert run.progress.refused == (run.spec.seed == SICK_SEED)
+    for found in (whole, Group(again).train(Watcher())):
+        assert [record.get("refused_steps") for record in found][-1:] == [1]
+        assert all("refused_steps" not in record for record in found[:-1])
+        assert [record["losses"]["loss"].index(None) for record in found[-1:]] == [6]
+        (said,) = diverged("er", list(by_rule(found)))
+        assert "the loss of 1 run was not finite, 1 step refused (first: er, tiny, seed 1)" in said
+
+
+def test_a_learner_goes_on_after_a_refused_step() -> None:
+    learner = Learner("er", memory=20, filters=1, seed=SICK_SEED)
+    learner._engine = Engine(sick(ER, "loss", 1))
+    y = torch.arange(40) % 2
+    with pytest.warns(UserWarning, match="not finite, so the step is refused") as said:
+        learner.observe(images(y), y.tolist())
+    assert len(said) == 1
+    assert learner._state is not None
+    assert (int(learner._state.refused), int(learner._state.step)) == (1, 4)
+    assert int(learner._state.memory.seen) == 30
+    assert set(learner.predict(images(y))) <= {0, 1}
