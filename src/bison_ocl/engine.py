@@ -19,8 +19,9 @@ from bison_ocl.state import State
 Each = Callable[[Callable[..., Any]], Callable[..., Any]]
 Turn = Callable[[Any, Tensor], Any]
 """One of many like steps: from a tree and the number of the turn to the tree after it."""
-KEPT_BY_REFUSAL = ("net", "moments", "extra")
 Repeat = Callable[[Turn, Any, Tensor, int], Any]
+LEARNED = ("net", "moments", "extra")
+"""what a refused step leaves as it was, beside the memory"""
 
 
 def alone(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,7 +69,7 @@ class Engine:
         ok, memory = learned.finite, me.memory
         if learned.write is not None:
             memory = memory.write(new, learned.write.only_if(ok, memory))
-        before = {name: getattr(me, name) for name in KEPT_BY_REFUSAL}
+        before = {name: getattr(me, name) for name in LEARNED}
         kept = tree.choose(ok, {name: learned.changed[name] for name in before}, before)
         after = replace(me, **learned.changed | kept, memory=memory, refused=me.refused + ~ok)
         return after, learned.loss.masked_fill(~ok, torch.nan)

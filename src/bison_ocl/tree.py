@@ -95,11 +95,8 @@ def choose(condition: Tensor, yes: T, no: T) -> T:
     """One of two trees of the same form, by a boolean []; of stacked ones, by one for each run."""
 
     def chosen(a: Tensor, b: Tensor) -> Tensor:
-        if a is b:
-            return a
-        return torch.where(
-            condition.reshape(condition.shape + (1,) * (a.ndim - condition.ndim)), a, b
-        )
+        by_run = condition.reshape(condition.shape + (1,) * (a.ndim - condition.ndim))
+        return a if a is b else torch.where(by_run, a, b)
 
     pairs = zip(leaves(yes), leaves(no), strict=True)
     return rebuilt(yes, [chosen(a, b) for a, b in pairs])

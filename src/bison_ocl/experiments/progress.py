@@ -43,41 +43,47 @@ def progress_of(said: Header, stream: Stream, batch: int) -> Progress:
 
     Earlier versions kept less: what is missing stays as a run begins with it.
     """
-    kept = said.by_name()
-    progress = Progress(**{f.name: kept[f.name] for f in fields(Progress) if f.name in kept})
-    tasks = [stream.steps(task, batch) for task in range(stream.tasks)]
-    task = Header(progress.task, "task").whole(most=len(tasks))
-    at = Header(progress.batch, "batch").whole(most=([*tasks, 0])[task])
-    said.check(progress.step == sum(tasks[:task]) + at)
-    also = Header(progress.also, "also").by_name()
-    for name, found in {"confusions": progress.confusions, **also}.items():
-        matrices = Header(found, name).items()
-        said.check(len(matrices) == task)
-        for matrix in matrices:
-            check_counts(matrix, stream.dataset.classes)
-    log = Header(progress.log, "log").items()
-    said.check(len(log) == task and all(isinstance(entry.value, dict) for entry in log))
-    steps, accuracy = (
-        Header(progress.anytime, "anytime")[n].items() for n in ("steps", "accuracy")
-    )
-    said.check(len(steps) == len([x.number() for x in accuracy]))
-    for x in steps:
-        x.whole()
-    losses = Header(progress.losses, "losses").items()
-    said.check(len(losses) in (0, len(Intervals(sum(tasks)).ends)))
-    said.check(all(isinstance(x.value, float) for x in losses))
-    for name in ("train_seconds", "test_seconds"):
-        Header(getattr(progress, name), name).number()
-    Header(progress.refused, "refused").whole(most=progress.step)
-    if progress.peak_megabytes is not None:
-        Header(progress.peak_megabytes, "peak_megabytes").number()
+    known = {field.name for field in fields(Progress)}
+    kept = {name: value for name, value in said.by_name().items() if name in known}
+    steps = [stream.steps(task, batch) for task in range(stream.tasks)]
+    check_place(Header({"task": 0, "batch": 0, "step": 0} | kept), steps)
+    progress = Progress(**kept)
+    check_measured(Header(vars(progress)), stream.dataset.classes, sum(steps))
     return progress
+
+
+def check_place(said: Header, steps: list[int]) -> None:
+    """Where a run stands: in a task, after some of its batches."""
+    task = said["task"].whole(most=len(steps))
+    batch = said["batch"].whole(most=[*steps, 0][task])
+    said["step"].check(said["step"].whole() == sum(steps[:task]) + batch)
+
+
+def check_measured(said: Header, classes: int, steps: int) -> None:
+    """What a run measured in the tasks behind it."""
+    tasks = said["task"].whole()
+    for name, matrices in {
+        "confusions": said["confusions"].value,
+        **said["also"].by_name(),
+    }.items():
+        found = Header(matrices, name)
+        found.check(len(found.items()) == tasks)
+        for matrix in found.items():
+            check_counts(matrix, classes)
+    said["log"].check(len([entry.by_name() for entry in said["log"].items()]) == tasks)
+    tested, accuracy = said["anytime"]["steps"].items(), said["anytime"]["accuracy"].items()
+    said["anytime"].check(len([n.whole() for n in tested]) == len([x.number() for x in accuracy]))
+    losses = said["losses"].items()
+    said["losses"].check(len(losses) in (0, len(Intervals(steps).ends)))
+    said["losses"].check(all(isinstance(loss.value, float) for loss in losses))
+    said["refused"].whole(most=steps)
+    for name in ("train_seconds", "test_seconds"):
+        said[name].number()
+    if said["peak_megabytes"].value is not None:
+        said["peak_megabytes"].number()
 
 
 def check_counts(matrix: Header, classes: int) -> None:
     """A confusion matrix of so many classes."""
-    rows = [row.items() for row in matrix.items()]
+    rows = [[count.whole() for count in row.items()] for row in matrix.items()]
     matrix.check(len(rows) == classes and all(len(row) == classes for row in rows))
-    for row in rows:
-        for count in row:
-            count.whole()
