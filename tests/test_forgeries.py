@@ -9,19 +9,23 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
-from bison_ocl import Learner, UserError
+from bison_ocl import Learner, UserError, checkpoint
 from bison_ocl.engine import Engine
 from tests.contract.test_resume import dataset
 from tests.earlier import asked, learner_file, run_file, run_of
-from tests.forgeries import forged, spoiled
+from tests.forgeries import forged, signed, spoiled, without
 
 MUTATIONS = int(os.environ.get("BISON_OCL_FORGERIES", "60"))
 """of each kind of file and damage"""
 SECONDS, KILOBYTES = 5.0, 2**20
+
+Forgery = Callable[[dict[str, Tensor], dict[str, Any]], tuple[dict[str, Tensor], Any]]
 
 
 def load_learner(path: Path) -> None:
@@ -96,3 +100,51 @@ def test_what_is_no_file_is_refused_at_once(load: Callable[[Path], None], tmp_pa
     }.items():
         with pytest.raises(UserError, match=message):
             load(place)
+
+
+def changed(tensors: dict[str, Tensor], name: str, number: float) -> dict[str, Tensor]:
+    value = tensors[name].clone()
+    value.reshape(-1)[:1] = number
+    return {**tensors, name: value}
+
+
+WEIGHT = "net.params.stream.weight"
+NAMED: dict[str, tuple[Forgery, str]] = {
+    "a weight that is no number": (lambda t, h: (changed(t, WEIGHT, torch.nan), h), WEIGHT),
+    "an infinite weight": (lambda t, h: (changed(t, WEIGHT, torch.inf), h), WEIGHT),
+    "a label of no class": (lambda t, h: (changed(t, "memory.y", 99), h), r"memory\.y"),
+    "a class of a task to come": (lambda t, h: (changed(t, "table", 9), h), "table"),
+    "a negative step": (lambda t, h: (changed(t, "step", -1), h), "counters"),
+    "fewer images than there are": (
+        lambda t, h: (t, {**h, "fixed": {**h["fixed"], "filled": 5}}),
+        r"\(memory\)",
+    ),
+    "a memory of a billion": (lambda t, h: (t, {**h, "memory": 10**9}), "no room for a memory of"),
+    "a billion rows": (lambda t, h: (t, {**h, "rows": 10**9}), "does not fit"),
+    "huge images": (lambda t, h: (t, {**h, "shape": [3, 10**9, 8]}), "1000000000 for 'shape'"),
+    "huge filters": (
+        lambda t, h: (t, {**h, "settings": {**h["settings"], "filters": 2**31 - 1}}),
+        "too large",
+    ),
+    "an option as setting": (
+        lambda t, h: (t, {**h, "settings": {"memory": 9}}),
+        "unknown setting of bison 'memory'",
+    ),
+    "a list of labels as label": (lambda t, h: (t, {**h, "labels": [[1]]}), r"\[1\] for a label"),
+    "a label twice": (lambda t, h: (t, {**h, "labels": ["a", "a"]}), "a label twice"),
+    "fewer labels than classes": (lambda t, h: (t, {**h, "labels": ["a"]}), "for 'labels'"),
+    "text for a switch": (
+        lambda t, h: (t, {**h, "fixed": {**h["fixed"], "later": "no"}}),
+        "'no' for 'later'",
+    ),
+    "no fixed values": (lambda t, h: (t, without(h, ("fixed",))), "nothing for 'fixed'"),
+    "a list for a header": (lambda t, h: (t, [1]), r"\[1\] for 'header'"),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_forgery_is_named(case: str, tmp_path: Path) -> None:
+    forge, message = NAMED[case]
+    (tmp_path / "file").write_bytes(signed(*forge(*checkpoint.read(learner_file("bison")))))
+    with pytest.raises(UserError, match=message):
+        Learner.load(tmp_path / "file")

@@ -184,7 +184,8 @@ def check_values(me: State, tensors: dict[str, Tensor]) -> None:
         "counters": any(not 0 <= int(count) < NUMBER for count in counters),
     }
     for path, value in tensors.items():
-        wrong[path] = value.is_floating_point() and not bool(value.isfinite().all())
+        if value.is_floating_point():
+            wrong[path] = not bool(value.isfinite().all())
     for what, found in wrong.items():
         if found:
             raise DamagedFile(f"the file holds numbers that cannot be ({what}): use another copy")
