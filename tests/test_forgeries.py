@@ -24,6 +24,7 @@ from tests.forgeries import forged, signed, spoiled, without
 MUTATIONS = int(os.environ.get("BISON_OCL_FORGERIES", "60"))
 """of each kind of file and damage"""
 SECONDS, KILOBYTES = 5.0, 2**20
+"""of this process: others may keep the machine busy"""
 
 Forgery = Callable[[dict[str, Tensor], dict[str, Any]], tuple[dict[str, Tensor], Any]]
 
@@ -69,7 +70,7 @@ def test_a_forged_file_is_read_or_refused_in_one_line(
     for seed in range(MUTATIONS):
         said, data = damage(good, random.Random(f"{name} {seed}").randrange(2**40))
         (tmp_path / "file").write_bytes(data)
-        begun, before = time.monotonic(), peak()
+        begun, before = time.process_time(), peak()
         message = "read"
         try:
             load(tmp_path / "file")
@@ -79,7 +80,7 @@ def test_a_forged_file_is_read_or_refused_in_one_line(
             raise AssertionError(f"{said}: {error!r}") from error
         assert "\n" not in message, said
         found["read" if message == "read" else "refused"] += 1
-        assert time.monotonic() - begun < SECONDS, said
+        assert time.process_time() - begun < SECONDS, said
         assert peak() - before < KILOBYTES, said
     assert found["refused"] > 0.3 * MUTATIONS
 
