@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
+"""as in `typing`, which takes longer to import than all else here"""
 if TYPE_CHECKING:
+    from typing import Any
+
     from bison_ocl.errors import UserError
     from bison_ocl.learner import Learner
 

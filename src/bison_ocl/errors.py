@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -20,3 +21,17 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 def reason(error: OSError) -> str:
     """Why a file could not be used: what the system says of it, `No space left on device`."""
     return error.strerror or str(error)
+
+
+FULL = re.compile(r"can't allocate memory|out of memory|cannot allocate memory|ALLOC_FAILED", re.I)
+"""how PyTorch, CUDA and the system say that there is no memory left"""
+ASKED = re.compile(r"tried to allocate ([\d.]+ \w+)", re.I)
+
+
+def shortage(error: BaseException) -> str | None:
+    """In one line that memory ran out, if that is what an error says."""
+    if not isinstance(error, MemoryError) and not FULL.search(str(error)):
+        return None
+    asked = ASKED.search(str(error))
+    more = f" ({asked[1]} more were asked for)" if asked else ""
+    return f"out of memory{more}: lower --memory, --seeds-at-once or --processes"

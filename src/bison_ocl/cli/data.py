@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bison_ocl.cli.options import DataDir, HeldOut, ImageSize, Tasks, folder_options
+from bison_ocl.cli.options import DataDir, HeldOut, ImageSize, Tasks, folder_option, folder_options
 
 app = typer.Typer(help="Fetch and check datasets.", no_args_is_help=True)
 
@@ -37,7 +37,7 @@ def fetch(name: Name, data_dir: DataDir = None) -> None:
 def check(
     name: Name,
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option(help="Folder for the contact sheet.")] = Path(),
+    out: Annotated[Path, folder_option(help="Folder for the contact sheet.")] = Path(),
     image_size: ImageSize = None,
     tasks: Tasks = None,
     held_out: HeldOut = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,9 +10,21 @@ import typer
 
 from bison_ocl.errors import UserError
 
+
+def expanded(path: Path | None) -> Path | None:
+    """A folder with ~ made out; a shell leaves `--out=~/runs` as it is."""
+    try:
+        return path.expanduser() if path else path
+    except RuntimeError as error:
+        user = path.parts[0] if path else ""
+        raise UserError(f"{path}: {user} is nobody's home folder here; name it in full") from error
+
+
+folder_option = partial(typer.Option, callback=expanded)
+
 DataDir = Annotated[
     Path | None,
-    typer.Option(help="Folder of the datasets; else $BISON_OCL_DATA, else ~/.cache/bison-ocl."),
+    folder_option(help="Folder of the datasets; else $BISON_OCL_DATA, else ~/.cache/bison-ocl."),
 ]
 Device = Annotated[
     Literal["auto", "cpu", "cuda"], typer.Option(help="auto: a GPU if there is one.")

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from bison_ocl.cli.options import folder_option
+
 
 def report(
     folders: Annotated[
@@ -15,7 +17,7 @@ def report(
         typer.Argument(help="Folders with results.jsonl, other *.jsonl or such folders; or files."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report; else beside the first results.")
+        Path | None, folder_option(help="Folder for the report; else beside the first results.")
     ] = None,
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="Write report.html, 5 MB, too.")
@@ -42,7 +44,7 @@ def write_and_show(
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for results and report.")] = Path("demo"),
+    out: Annotated[Path, folder_option(help="Folder for results and report.")] = Path("demo"),
     seeds: Annotated[str, typer.Option(help="Such as 0-4.")] = "0",
 ) -> None:
     """Compare FINE-TUNE, ER and BISON on embedded handwritten digits, in about a minute."""

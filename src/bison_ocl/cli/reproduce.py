@@ -20,6 +20,7 @@ from bison_ocl.cli.options import (
     Track,
     check_positive,
     chosen_device,
+    folder_option,
 )
 from bison_ocl.cli.report import write_and_show
 from bison_ocl.errors import UserError
@@ -62,7 +63,7 @@ def reproduce(
         int | None, typer.Option(help="Processes; else one for each core, or one on a GPU.")
     ] = None,
     checkpoint_every: CheckpointEvery = 30.0,
-    out: Annotated[Path, typer.Option(help="Folder for all items and the report.")] = Path(
+    out: Annotated[Path, folder_option(help="Folder for all items and the report.")] = Path(
         "reproduction"
     ),
     track: Track = None,

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from bison_ocl.cli.options import DataDir, Device, chosen_device
+from bison_ocl.cli.options import DataDir, Device, chosen_device, folder_option
 
 
 def rerun(
     place: Annotated[str, typer.Argument(help="A record: results.jsonl:LINE.")],
     device: Device = "auto",
-    out: Annotated[Path, typer.Option(help="Folder for the new record.")] = Path("rerun"),
+    out: Annotated[Path, folder_option(help="Folder for the new record.")] = Path("rerun"),
     data_dir: DataDir = None,
 ) -> None:
     """Run a record again from itself and say whether it comes out the same."""

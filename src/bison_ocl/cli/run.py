@@ -20,6 +20,7 @@ from bison_ocl.cli.options import (
     Track,
     check_positive,
     chosen_device,
+    folder_option,
     folder_options,
 )
 from bison_ocl.errors import UserError
@@ -40,7 +41,7 @@ def run(
         list[str] | None, typer.Option("--set", help="A setting, key=value; repeatable.")
     ] = None,
     device: Device = "auto",
-    out: Annotated[Path, typer.Option(help="Folder for results.jsonl and checkpoints.")] = Path(
+    out: Annotated[Path, folder_option(help="Folder for results.jsonl and checkpoints.")] = Path(
         "runs"
     ),
     resume: Annotated[bool, typer.Option("--resume", help="Continue interrupted seeds.")] = False,

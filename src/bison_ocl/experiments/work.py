@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, shortage
 from bison_ocl.experiments import records
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.runner import Job, run
@@ -61,7 +61,7 @@ def attempt(job: Job) -> Outcome:
     except UserError as error:
         return Outcome(job, finished(job), str(error))
     except Exception as error:
-        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        text = shortage(error) or f"{type(error).__name__}: {' '.join(str(error).split())}"
         return Outcome(job, finished(job), text, traceback.format_exc())
 
 

@@ -1,0 +1,40 @@
+"""The commands, and what they make of their words. Heavy imports wait until one computes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bison_ocl.cli import data, listings, report, reproduce, rerun, run
+
+app = typer.Typer(
+    help="Online class-incremental learning: BISON and the methods it is compared with.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (
+    *(listings.methods, listings.datasets, listings.streams),
+    *(run.run, reproduce.reproduce, rerun.rerun, report.report, report.demo),
+):
+    app.command()(command)
+app.add_typer(data.app, name="data")
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"bison-ocl {version('bison-ocl')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Online class-incremental learning: BISON and the methods it is compared with."""
