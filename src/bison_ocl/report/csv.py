@@ -29,8 +29,8 @@ def row(table: Table, label: Label, cell: Cell, column: Column) -> list[object]:
     data, _, stream, memory = column.place
     ours, paper = cell.ours, cell.paper
     return [
-        *(table.name, label.text, label.category, column.group, column.label),
-        *(data, stream, memory, column.measure.name, column.measure.unit),
+        *map(harmless, (table.name, label.text, label.category, column.group, column.label)),
+        *(harmless(data), harmless(stream), memory, column.measure.name, column.measure.unit),
         number(ours.mean if ours else None),
         number(ours.std if ours else None),
         number(cell.over_tasks),
@@ -42,6 +42,11 @@ def row(table: Table, label: Label, cell: Cell, column: Column) -> list[object]:
         cell.rank or "",
         number(cell.p),
     ]
+
+
+def harmless(text: str) -> str:
+    """Text that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def number(value: float | None) -> str:

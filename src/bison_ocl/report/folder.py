@@ -17,6 +17,7 @@ from bison_ocl.experiments.plan import settings_of
 from bison_ocl.experiments.records import RESULTS, Record, parsed, split
 from bison_ocl.experiments.spec import identity, precision_of
 from bison_ocl.report.names import preset
+from bison_ocl.report.printable import printable, with_printable_names
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def results_of(folder: Path) -> list[Path]:
 
 def item_of(file: Path) -> str:
     """The folder's name; of a file with a name of its own, that."""
-    return file.resolve().parent.name if file.name == RESULTS else file.stem
+    return printable(file.resolve().parent.name if file.name == RESULTS else file.stem)
 
 
 def read(path: Path, warnings: list[str]) -> list[Record]:
@@ -91,7 +92,7 @@ def read(path: Path, warnings: list[str]) -> list[Record]:
     lines, torn = split(path)
     if torn:
         warnings.append(f"{item_of(path)}: {path.name} ends in a cut-off line, left out here")
-    return parsed(lines, path)
+    return [with_printable_names(record) for record in parsed(lines, path)]
 
 
 # --- records ---
