@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bison_ocl.waiting import wait_briefly
+
 TYPE_CHECKING = False
 """as in `typing`, which takes longer to import than all else here"""
 if TYPE_CHECKING:
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from bison_ocl.learner import Learner
 
 __all__ = ["Learner", "UserError"]
+
+wait_briefly()
 
 
 def __getattr__(name: str) -> Any:

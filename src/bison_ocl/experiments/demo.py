@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+import torch
 
 from bison_ocl.experiments.bar import say, watching
 from bison_ocl.experiments.runner import Job, run
 
 DATA, MEMORY = "split-digits", 100
 METHODS = ("finetune", "er", "bison")
+THREADS = 2
+"""on every machine: results depend on their number by points"""
 
 
 def train_all(out: Path, seeds: Sequence[int]) -> list[dict[str, object]]:
     """The records of every method, trained or found finished."""
-    return [
-        record
-        for method in METHODS
-        for record in run(Job(method, DATA, MEMORY, seeds, {}, out, resume=True), watching, say)
-    ]
+    with threads(THREADS):
+        return [
+            record
+            for method in METHODS
+            for record in run(Job(method, DATA, MEMORY, seeds, {}, out, resume=True), watching, say)
+        ]
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Let PyTorch compute with so many threads for a while."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -9,6 +9,7 @@ from bison_ocl.experiments.intransigence import same_stream
 from bison_ocl.experiments.paper import ITEMS
 from bison_ocl.experiments.records import Record
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.report import threads
 from bison_ocl.report.cells import Cell, Column, Label, Line, Table
 from bison_ocl.report.labels import LabelOf
 from bison_ocl.report.paper import Published, printed
@@ -48,7 +49,8 @@ def build(
 
     labels = dict.fromkeys([*references, *expected, *ours])
     lines = [Line(label, tuple(at(label, column) for column in table.columns)) for label in labels]
-    return replace(table, lines=tuple(lines))
+    notes = threads.differing(records, lambda record: label_of(record).text)
+    return replace(table, lines=tuple(lines), notes=(*table.notes, *notes))
 
 
 def cell(records: Sequence[Record], column: Column, paper: Published | None) -> Cell:

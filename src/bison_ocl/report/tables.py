@@ -15,6 +15,7 @@ from bison_ocl.evaluate.metrics import (
 )
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.show import show_table
+from bison_ocl.report import threads
 from bison_ocl.report.folder import experiment, prepared
 from bison_ocl.stream.streams import DEFAULT
 
@@ -33,6 +34,7 @@ class Row:
     stream: str = DEFAULT
     A_AUC: Spread | None = None
     """anytime accuracy, where tasks share classes"""
+    threads: str = ""
 
 
 def rows(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Row]:
@@ -56,6 +58,7 @@ def row(group: Sequence[Record]) -> Row:
         AI=None if None in references else intransigence_spread(matrices, references),
         stream=first["stream"],
         A_AUC=over(group, "A_AUC") if "A_AUC" in first["metrics"] else None,
+        threads=threads.listed(group),
     )
 
 
@@ -80,12 +83,14 @@ def ai_cell(line: Row) -> str:
 def table(lines: Sequence[Row]) -> Table:
     """AA ↑ is accuracy at the end; AF ↓ forgetting, in both conventions; AI ↓ intransigence.
 
-    Where tasks share classes, A_AUC ↑ is accuracy on the way; the stream is shown if not the usual.
+    Where tasks share classes, A_AUC ↑ is accuracy on the way; the stream is shown if not the usual,
+    and the number of threads where it differs, for results depend on it.
     """
+    counted = len({number for line in lines for number in line.threads.split(", ")} - {""}) > 1
     streams = any(line.stream != DEFAULT for line in lines)
     anytime = any(line.A_AUC is not None for line in lines)
     found = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("method", "data", *["stream"] * streams, "memory"):
+    for name in ("method", "data", *["stream"] * streams, "memory", *["threads"] * counted):
         found.add_column(name, overflow="fold")
     for name in ("AA %", "AF %", "AF_table %", "AI % / tasks", *["A_AUC %"] * anytime, "n"):
         found.add_column(name, justify="right", no_wrap=True)
@@ -94,6 +99,7 @@ def table(lines: Sequence[Row]) -> Table:
         ai = ai_cell(line)
         auc = "–" if line.A_AUC is None else percent(line.A_AUC.mean, line.A_AUC.std)
         cell = [line.method, line.data, *[line.stream] * streams, str(line.memory)]
+        cell += [line.threads or "–"] * counted
         found.add_row(*cell, *three, ai, *[auc] * anytime, str(line.AA.n))
     return found
 
