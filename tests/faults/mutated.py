@@ -1,0 +1,316 @@
+"""Files of every kind, damaged or forged: right values or one line, and never code, time, memory."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import pickle
+import random
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from bison_ocl import Learner, checkpoint
+from bison_ocl import data as datasets
+from bison_ocl.data import tinyimagenet, unpickle
+from bison_ocl.data.cache import file_sum, open_cached
+from bison_ocl.data.decode import decode
+from bison_ocl.data.source import SPLITS, Source
+from bison_ocl.errors import UserError
+from bison_ocl.report.folder import load as load_study
+from bison_ocl.report.layouts import tables
+from bison_ocl.report.markdown import markdown
+from tests.contract.test_resume import fresh
+from tests.data.image_files import everything, zipped
+from tests.data.little_memory import little_memory
+from tests.data.mutations import mutations
+from tests.data.official_files import cifar10_files, made, put
+from tests.data.test_cache import Made, caches
+from tests.data.test_tinyimagenet import TINY
+from tests.data.test_tinyimagenet import made as tiny_folder
+from tests.faults.outcome import Outcome
+from tests.forgeries import forged, spoiled
+from tests.report.records import records as plausible
+from tests.report.test_folder import put as put_records
+from tests.tiny import images
+
+SECONDS = 5.0
+"""that reading a small file may take"""
+CODE = ("exec", "os.exec", "os.fork", "os.posix_spawn", "os.system", "subprocess.Popen")
+"""what Python's audit hooks call it when code is run"""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A good file, the damaged copies of it, and how one of them is put in place and read."""
+
+    whole: bytes
+    damaged: Callable[[int, int], Iterable[bytes]]
+    """of a seed and a count"""
+    place: Callable[[bytes], object]
+    read: Callable[[], str]
+    """a digest of the values"""
+    sealed: bool = False
+    """whether the format has a checksum, so that other values are a fault"""
+
+
+def digest(*values: Any) -> str:
+    """Of arrays, tensors and whatever can be pickled."""
+    plain = [np.asarray(v).tobytes() if isinstance(v, np.ndarray) else v for v in values]
+    return hashlib.sha256(pickle.dumps(plain)).hexdigest()
+
+
+def tensors_of(me: Any) -> str:
+    found, _ = checkpoint.pack(me)
+    return digest(*(found[name].numpy() for name in sorted(found)))
+
+
+# --- the targets, each with a file of its own in a folder ---
+
+
+def learner_file(folder: Path, damage: Callable[[Path, int], tuple[str, bytes]]) -> Target:
+    good, path = folder / "good.safetensors", folder / "learner.safetensors"
+    learner = Learner("er", memory=20, seed=5, filters=2)
+    for label in range(3):
+        learner.observe(images(torch.full((10,), label), seed=label), [f"kind {label}"] * 10)
+    learner.save(good)
+
+    def read() -> str:
+        found = Learner.load(path)
+        found.predict(images(torch.arange(4)))
+        return tensors_of(found._state)
+
+    return Target(
+        good.read_bytes(), all_of(damage, good), path.write_bytes, read, sealed=damage is spoiled
+    )
+
+
+def run_checkpoint(folder: Path, damage: Callable[[Path, int], tuple[str, bytes]]) -> Target:
+    good, path = folder / "good.safetensors", folder / "run.safetensors"
+    fresh("er").save(good)
+
+    def read() -> str:
+        run, threads = fresh("er"), torch.get_num_threads()
+        try:
+            run.resume(path)
+        finally:
+            torch.set_num_threads(threads)
+        return tensors_of(run.me)
+
+    return Target(
+        good.read_bytes(), all_of(damage, good), path.write_bytes, read, sealed=damage is spoiled
+    )
+
+
+def all_of(
+    damage: Callable[[Path, int], tuple[str, bytes]], good: Path
+) -> Callable[[int, int], Iterator[bytes]]:
+    """Damage by a number as damage by a seed and a count."""
+
+    def damaged(seed: int, count: int) -> Iterator[bytes]:
+        draw = random.Random(seed)
+        return (damage(good, draw.randrange(2**40))[1] for _ in range(count))
+
+    return damaged
+
+
+def record(folder: Path) -> Target:
+    path = put_records(folder / "mine", *plausible("generic", 2))
+    whole = path.read_bytes()
+
+    def read() -> str:
+        study = load_study(path)
+        made = chain.from_iterable(tables(item, found) for item, found in study.items.items())
+        return digest(*(markdown(table) for table in made))
+
+    return Target(whole, partial(mutations, whole), path.write_bytes, read)
+
+
+def cache(folder: Path) -> Target:
+    source = Made(each=2)
+    open_cached(source, folder)
+    (place,) = caches(folder)
+    whole = {path: path.read_bytes() for path in sorted(place.iterdir())}
+
+    def damaged(seed: int, count: int) -> Iterator[bytes]:
+        """One file after the other; its name goes before its bytes."""
+        draw = random.Random(seed)
+        for _ in range(count):
+            path = draw.choice(list(whole))
+            (changed,) = mutations(whole[path], draw.randrange(2**40), 1)
+            yield path.name.encode() + b"\n" + changed
+
+    def put(content: bytes) -> None:
+        name, _, changed = content.partition(b"\n")
+        for path, data in whole.items():
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(changed if path.name.encode() == name else data)
+        file_sum.cache_clear()
+
+    def read() -> str:
+        found = open_cached(source, folder)
+        return digest(*(part.numpy() for b in (found.train, found.test) for part in (b.x, b.y)))
+
+    return Target(b"\n", damaged, put, read, sealed=True)
+
+
+def pickled(folder: Path) -> Target:
+    path = folder / "batch"
+    data = {"data": np.arange(60, dtype=np.uint8).reshape(5, 12), "labels": [1, 2, 3, 4, 5]}
+    whole = pickle.dumps(data, protocol=2)
+    return Target(
+        whole,
+        partial(mutations, whole),
+        path.write_bytes,
+        lambda: digest(unpickle.load(io.BytesIO(path.read_bytes()), path.name)),
+    )
+
+
+def tar(folder: Path, inside: bool) -> Target:
+    """inside: the tar is damaged before it is compressed, so that gzip's checksum fits."""
+    path = put(folder, *cifar10_files(made(classes=10, train=3, test=2), "python 3"), "archive")
+    whole = path.read_bytes()
+
+    def damaged(seed: int, count: int) -> Iterator[bytes]:
+        if not inside:
+            return mutations(whole, seed, count)
+        return (gzip.compress(one, 1) for one in mutations(gzip.decompress(whole), seed, count))
+
+    read = partial(images_of, lambda: datasets.source_of("split-cifar10", folder))
+    return Target(whole, damaged, path.write_bytes, read, sealed=not inside)
+
+
+def zip_archive(folder: Path) -> Target:
+    path = zipped(tiny_folder(folder / "made"), folder / "tiny-imagenet-200.zip", "t/")
+    whole = path.read_bytes()
+    read = partial(images_of, lambda: tinyimagenet.source(folder, TINY))
+    return Target(whole, partial(mutations, whole), path.write_bytes, read, sealed=True)
+
+
+def images_of(open_source: Callable[[], Source]) -> str:
+    source = open_source()
+    return digest(*(part for split in SPLITS for part in everything(source, split)))
+
+
+def image(folder: Path) -> Target:
+    path, noise = folder / "image", np.random.default_rng(0).integers(0, 256, (24, 24, 3))
+    file = io.BytesIO()
+    Image.fromarray(noise.astype(np.uint8)).save(file, "JPEG")
+    whole = file.getvalue()
+    return Target(
+        whole,
+        partial(mutations, whole),
+        path.write_bytes,
+        lambda: digest(decode(path.read_bytes(), 8, path.name)),
+    )
+
+
+# --- the attack ---
+
+
+class TooSlow(BaseException):
+    """Raised by the clock; no reader may take it for an error of its own."""
+
+
+def mutated(make: Callable[[Path], Target], count: int, seed: int) -> Outcome:
+    """Read so many damaged copies of a file, with a gigabyte at most."""
+    outcome = Outcome()
+    with TemporaryDirectory() as folder, listening() as heard:
+        target = make(Path(folder))
+        target.place(target.whole)
+        right, before = target.read(), peak()
+        with little_memory():
+            for number, content in enumerate(target.damaged(seed, count)):
+                target.place(content)
+                heard.clear()
+                begun = time.monotonic()
+                verdict, why = judged(target, right)
+                outcome.seconds = max(outcome.seconds, time.monotonic() - begun)
+                verdict = "ran code" if heard else verdict
+                outcome.add(verdict, f"number {number} of seed {seed}: {why} {heard}")
+        outcome.megabytes = peak() - before
+    return outcome
+
+
+def judged(target: Target, right: str) -> tuple[str, str]:
+    """How reading a damaged file ends, and in which words."""
+    try:
+        with time_limit():
+            found = target.read()
+    except UserError as error:
+        lines = "one line" if "\n" not in str(error) else "several lines"
+        return f"refused in {lines}", str(error)
+    except MemoryError as error:
+        return "too large", repr(error)
+    except TooSlow:
+        return "too slow", f"more than {SECONDS:g} s"
+    except Exception as error:
+        return "crashed", repr(error)
+    if found == right:
+        return "right values", ""
+    return ("wrong values" if target.sealed else "other values"), ""
+
+
+@contextmanager
+def time_limit() -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """The events of run code since the list was cleared; a hook of Python cannot be removed."""
+    heard: list[str] = []
+    active = True
+
+    def hook(event: str, _: object) -> None:
+        if active and event in CODE:
+            heard.append(event)
+
+    sys.addaudithook(hook)
+    try:
+        yield heard
+    finally:
+        active = False
+
+
+def peak() -> float:
+    """The most memory that this process ever took, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+TARGETS: dict[str, Callable[[Path], Target]] = {
+    "learner file, damaged": partial(learner_file, damage=spoiled),
+    "learner file, forged and signed": partial(learner_file, damage=forged),
+    "run checkpoint, damaged": partial(run_checkpoint, damage=spoiled),
+    "run checkpoint, forged and signed": partial(run_checkpoint, damage=forged),
+    "record": record,
+    "cache": cache,
+    "pickle": pickled,
+    "tar.gz archive": partial(tar, inside=False),
+    "tar in a good tar.gz": partial(tar, inside=True),
+    "zip archive": zip_archive,
+    "image": image,
+}
