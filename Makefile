@@ -15,7 +15,7 @@ ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser check test bench results demo format clean
+.PHONY: help setup browser check test faults bench results demo format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ check: $(READY)  ## lint, format check, types, import order
 
 test: $(READY)  ## run the tests; TESTS="-k name" to choose
 	OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -n $(WORKERS) $(or $(TESTS),--cov)
+
+faults: $(READY)  ## attack runs, files, disks and threads in full, an hour; writes docs/RELIABILITY.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
 
 bench: $(READY)  ## time a step of every method, and run the digits that have no record yet
 	$(BIN)/python -m benchmarks.step

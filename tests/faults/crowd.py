@@ -19,7 +19,7 @@ THREADS, CLASSES, BATCH = 8, 4, 10
 
 def crowd(count: int, seed: int) -> Outcome:
     """For `count` seconds; afterwards all that was observed was learned, once."""
-    outcome, lock = Outcome(), threading.Lock()
+    outcome, lock = Outcome(made=count), threading.Lock()
     learner = Learner("er", memory=20, seed=seed, filters=2)
     observed = [0] * THREADS
     end = time.monotonic() + count

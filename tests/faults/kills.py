@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import random
+import signal
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -30,7 +31,6 @@ context.set_forkserver_preload(["tests.faults.kills"])
 
 MOST_IN_A_ROW = 6
 """kills of one run before it may finish"""
-RECORDED = ("results.jsonl", "models")
 
 
 def job(out: Path, seeds: Sequence[int]) -> Job:
@@ -60,26 +60,25 @@ def kills(seeds: Sequence[int], count: int, seed: int) -> Outcome:
         whole = Path(folder, "whole")
         begun = time.monotonic()
         started(whole, seeds).join()
-        lasting, killed = time.monotonic() - begun, 0
-        while killed < count:
-            out, moments = Path(folder, str(killed)), []
-            for _ in range(min(MOST_IN_A_ROW, count - killed)):
+        lasting = time.monotonic() - begun
+        while outcome.made < count:
+            out, moments = Path(folder, str(outcome.made)), list[float]()
+            for _ in range(min(MOST_IN_A_ROW, count - outcome.made)):
                 moments.append(draw.uniform(0, lasting))
-                killed += interrupted(started(out, seeds), moments[-1])
+                outcome.made += killed(started(out, seeds), moments[-1])
             last = started(out, seeds)
             last.join()
             verdict = compared(out, whole, seeds) if last.exitcode == 0 else "not resumed"
-            outcome.verdicts["killed"] += len(moments)
             outcome.add(verdict, f"seeds {seeds}, killed after {moments} s")
     return outcome
 
 
-def interrupted(process: BaseProcess, wait: float) -> bool:
-    """End a process the hard way after a while, if it is not done."""
+def killed(process: BaseProcess, wait: float) -> bool:
+    """End a process the hard way after a while; whether it was still at work."""
     process.join(wait)
     process.kill()
     process.join()
-    return True
+    return process.exitcode == -signal.SIGKILL
 
 
 def compared(out: Path, whole: Path, seeds: Sequence[int]) -> str:

@@ -14,8 +14,9 @@ HARMLESS = frozenset(
 
 @dataclass
 class Outcome:
-    """Counts by verdict; seconds and megabytes of the worst single try, where they are measured."""
+    """How many tries, counts by verdict; seconds and megabytes of the worst single try, where they are measured."""
 
+    made: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     megabytes: float = 0.0

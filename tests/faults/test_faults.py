@@ -11,5 +11,5 @@ from tests.faults.attacks import ATTACKS
 def test_no_attack_finds_a_fault(name: str) -> None:
     planned = ATTACKS[name]
     outcome = planned.attack(planned.short, 1)
-    assert sum(outcome.verdicts.values()) > 0
+    assert outcome.made >= planned.short
     assert outcome.faults == {}

@@ -46,6 +46,7 @@ def failing_writes(code: int, for_good: bool, count: int, seed: int) -> Outcome:
         for at in sorted(chosen):
             out = Path(folder, str(at))
             outcome.add(*verdict(out, whole, at, error, for_good))
+            outcome.made += 1
     return outcome
 
 
