@@ -18,7 +18,8 @@ def computed(threads: dict[str, int], **timing: Any) -> list[dict[str, Any]]:
     found = []
     for one in records("generic", 2):
         times = {name: value for name, value in one["timing"].items() if name != "peak_MB"}
-        environment = {**one["environment"], "threads": threads[one["method"]] + one["seed"]}
+        number = threads[one["method"]] + one["seed"]
+        environment = {**one["environment"], "threads": number, "device": "AMD EPYC"}
         found.append({**one, "timing": {**times, **timing}, "environment": environment})
     return found
 
@@ -50,6 +51,10 @@ def test_seeds_of_one_method_may_differ() -> None:
 def test_equal_counts_and_those_beside_a_gpu_are_not_worth_a_line() -> None:
     assert notes(with_threads(2, 2, 2)) == []
     assert notes(with_threads(1, 2, 16, peak_MB=100.0)) == []
+    older = with_threads(1, 2, 16)
+    for one in older:
+        one["environment"]["device"] = "NVIDIA H200"
+    assert notes(older) == []
 
 
 def test_the_table_of_a_run_has_a_column_for_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 
 from bison_ocl.experiments.records import Record
 
+GPU = "NVIDIA"
+"""how the device's name begins in records from before peak memory was measured"""
+
 
 def threads_of(record: Record) -> int | None:
     """None where it does not matter, on a GPU, or is not known."""
-    on_gpu = "peak_MB" in record.get("timing", {})
-    threads: int | None = None if on_gpu else record.get("environment", {}).get("threads")
+    place = record.get("environment", {})
+    on_gpu = "peak_MB" in record.get("timing", {}) or str(place.get("device")).startswith(GPU)
+    threads: int | None = None if on_gpu else place.get("threads")
     return threads
 
 
