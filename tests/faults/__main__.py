@@ -33,8 +33,8 @@ commit {commit}; {minutes:.0f} minutes. `make test` makes the same attacks, a fe
   *forged*: contents that no version writes, under a checksum that fits. Each copy is read with a
   gigabyte of memory and five seconds at most, and no code may run. Other values: the format has no
   checksum, and the copy is a good file with other contents.
-- **Disk**: each call of a run that changes the disk fails in turn. *Stopped, kept*: the run ended in
-  one line, and resumed it was bit-equal; *bit-equal*: it did not need the call.
+- **Disk**: each call of a run that changes the disk fails in turn. *Stopped, kept*: the run ended
+  in one line, and resumed it was bit-equal; *bit-equal*: it did not need the call.
 - **Threads**: eight of them observe, predict, save and load for a minute. All that was observed was
   learned, once.
 

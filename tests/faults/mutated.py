@@ -288,8 +288,8 @@ def listening() -> Iterator[list[str]]:
     heard: list[str] = []
     active = True
 
-    def hook(event: str, _: object) -> None:
-        if active and event in CODE:
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if active and event in CODE and not (event == "exec" and is_module(arguments[0])):
             heard.append(event)
 
     sys.addaudithook(hook)
@@ -297,6 +297,11 @@ def listening() -> Iterator[list[str]]:
         yield heard
     finally:
         active = False
+
+
+def is_module(code: Any) -> bool:
+    """Whether code is that of an installed file, imported when it is needed for the first time."""
+    return not code.co_filename.startswith("<")
 
 
 def peak() -> float:

@@ -14,7 +14,7 @@ HARMLESS = frozenset(
 
 @dataclass
 class Outcome:
-    """How many tries, counts by verdict; seconds and megabytes of the worst single try, where they are measured."""
+    """How many tries, counts by verdict, and the worst seconds and memory where measured."""
 
     made: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)

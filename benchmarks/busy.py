@@ -1,0 +1,184 @@
+"""How long a step of BISON takes beside two busy programs, by how long its threads wait actively.
+
+    python -m benchmarks.busy [--rounds 15]
+
+OpenMP's threads wait for each other at every operator, and torch's runtime (GNU's libgomp) spins
+while it waits. Beside other programs a thread may then spin for one that has no core. One process
+for each spin count takes the same steps on two threads, in turns, alone and beside two busy
+processes, so that what slows the machine slows all of them. Figures are medians of the ratios
+within a round, over the quiet rounds: those before which hardly anybody else used a core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+SPINS = (300_000, 100_000, 30_000, 10_000, 3_000, 1_000, 0)
+"""the first is libgomp's own, where nobody asks for another; the last never spins"""
+USUAL = SPINS[0]
+METHOD, THREADS, BUSY = "bison", 2, 2
+WARM_UP, STEPS = 2, 5
+QUIET = 0.1
+"""share of the cores that others may use before a round"""
+RESULT = Path(__file__).with_name("busy.json")
+
+Round = dict[int, tuple[float, float]]
+"""by spin count the seconds of a step, alone and beside others"""
+
+
+def serve() -> None:
+    """Take steps whenever a line comes in, and say how many seconds one took."""
+    import torch
+
+    from benchmarks.step import seconds, whole
+    from bison_ocl.methods.settings import configured
+
+    torch.set_num_threads(THREADS)
+    step, _ = whole(configured(METHOD, "split-digits", {}))
+    for _ in sys.stdin:
+        for _ in range(WARM_UP):
+            step()
+        print(seconds(lambda: [step() for _ in range(STEPS)]) / STEPS, flush=True)
+
+
+class Stepper:
+    """A process with a spin count of its own."""
+
+    def __init__(self, spins: int) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.busy", "--serve"],
+            env={**os.environ, "GOMP_SPINCOUNT": str(spins)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def seconds(self) -> float:
+        """Of a step, now."""
+        asked, told = self.process.stdin, self.process.stdout
+        assert asked is not None
+        assert told is not None
+        print("go", file=asked, flush=True)
+        return float(told.readline())
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+class Program:
+    """A process that keeps a core busy, while it may."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        self.process.send_signal(signal.SIGSTOP)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def at_work(programs: Sequence[Program]) -> Iterator[None]:
+    for program in programs:
+        program.process.send_signal(signal.SIGCONT)
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.process.send_signal(signal.SIGSTOP)
+
+
+def used_by_others(seconds: float = 1.0) -> float:
+    """The share of all cores that somebody uses, while this program sleeps."""
+
+    def counted() -> tuple[int, int]:
+        numbers = list(map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:]))
+        return sum(numbers), numbers[3] + numbers[4]
+
+    total, idle = counted()
+    time.sleep(seconds)
+    later, still_idle = counted()
+    return 1 - (still_idle - idle) / max(1, later - total)
+
+
+def measured(rounds: int) -> Iterator[tuple[float, Round]]:
+    """Round by round, how busy others kept the machine before it, and the seconds of steps."""
+    with ExitStack() as stack:
+        steppers = {spins: Stepper(spins) for spins in SPINS}
+        programs = [Program() for _ in range(BUSY)]
+        for program in programs:
+            stack.callback(program.end)
+        for stepper in steppers.values():
+            stack.callback(stepper.end)
+            stepper.seconds()
+        for _ in range(rounds):
+            others, found = used_by_others(), Round()
+            for spins, stepper in steppers.items():
+                alone = stepper.seconds()
+                with at_work(programs):
+                    found[spins] = alone, stepper.seconds()
+            yield others, found
+
+
+def summary(rounds: Sequence[Round]) -> dict[int, dict[str, float]]:
+    """Medians over rounds, by spin count."""
+
+    def of(spins: int) -> dict[str, float]:
+        alone, beside = zip(*(one[spins] for one in rounds), strict=True)
+        return {
+            "alone_ms": 1e3 * statistics.median(alone),
+            "beside_ms": 1e3 * statistics.median(beside),
+            "beside_over_alone": statistics.median(
+                b / a for a, b in zip(alone, beside, strict=True)
+            ),
+            "alone_over_usual": statistics.median(one[spins][0] / one[USUAL][0] for one in rounds),
+        }
+
+    return {spins: of(spins) for spins in SPINS}
+
+
+def main(rounds: int) -> None:
+    from bison_ocl.experiments.environment import commit, environment
+
+    record: dict[str, Any] = {
+        "method": METHOD,
+        "threads": THREADS,
+        "busy_processes": BUSY,
+        "steps": STEPS,
+        "cores": os.cpu_count(),
+        "load_average_before": os.getloadavg(),
+        "environment": environment("cpu"),
+        "commit": commit(),
+    }
+    found: list[tuple[float, Round]] = []
+    for one in measured(rounds):
+        found.append(one)
+        print(f"others {one[0]:.2f}", {k: [round(1e3 * x) for x in v] for k, v in one[1].items()})
+        quiet = [times for others, times in found if others < QUIET]
+        record |= {
+            "rounds": len(found),
+            "quiet_rounds": len(quiet),
+            "used_by_others": [round(others, 2) for others, _ in found],
+            "spins": summary(quiet or [times for _, times in found]),
+        }
+        RESULT.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    serve() if asked.serve else main(asked.rounds)
