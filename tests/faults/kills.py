@@ -35,7 +35,7 @@ MOST_IN_A_ROW = 6
 
 def job(out: Path, seeds: Sequence[int]) -> Job:
     """A run of a second at most, whose seeds are trained together and saved after every step."""
-    small = {"filters": "2", "stream_batch": "5"}
+    small = {"filters": "2", "stream_batch": "10"}
     asked: dict[str, Any] = {"save_model": True, "checkpoint_every": 1e-9, "resume": True}
     return Job("er", "split-digits", 20, seeds, small, out, seeds_at_once=len(seeds), **asked)
 
