@@ -26,11 +26,11 @@ def test_bad_input_is_said_without_a_trace(job: Job) -> None:
 
 def test_an_error_is_one_line_with_a_trace(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*_: object) -> None:
-        raise RuntimeError("out of memory\n  on the device")
+        raise RuntimeError("no kernel\n  on the device")
 
     monkeypatch.setattr(work, "run", run)
     outcome = attempt(job)
-    assert outcome.error == "RuntimeError: out of memory on the device"
+    assert outcome.error == "RuntimeError: no kernel on the device"
     assert "raise RuntimeError" in (outcome.trace or "")
 
 
