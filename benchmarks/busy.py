@@ -117,13 +117,14 @@ def used_by_others(seconds: float = 1.0) -> float:
 def measured(rounds: int) -> Iterator[tuple[float, Round]]:
     """Round by round, how busy others kept the machine before it, and the seconds of steps."""
     with ExitStack() as stack:
-        steppers = {spins: Stepper(spins) for spins in SPINS}
         programs = [Program() for _ in range(BUSY)]
         for program in programs:
             stack.callback(program.end)
-        for stepper in steppers.values():
-            stack.callback(stepper.end)
-            stepper.seconds()
+        steppers: dict[int, Stepper] = {}
+        for spins in reversed(SPINS):  # one after the other, so that none waits for the rest
+            steppers[spins] = Stepper(spins)
+            stack.callback(steppers[spins].end)
+            steppers[spins].seconds()
         for _ in range(rounds):
             others, found = used_by_others(), Round()
             for spins, stepper in steppers.items():
@@ -166,7 +167,11 @@ def main(rounds: int) -> None:
     found: list[tuple[float, Round]] = []
     for one in measured(rounds):
         found.append(one)
-        print(f"others {one[0]:.2f}", {k: [round(1e3 * x) for x in v] for k, v in one[1].items()})
+        print(
+            f"others {one[0]:.2f}",
+            {k: [round(1e3 * x) for x in v] for k, v in one[1].items()},
+            flush=True,
+        )
         quiet = [times for others, times in found if others < QUIET]
         record |= {
             "rounds": len(found),
