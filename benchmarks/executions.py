@@ -22,7 +22,7 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.data import load
-from bison_ocl.engine import Eager, Engine
+from bison_ocl.engine.step import Eager, Engine
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.evaluate.metrics import average_accuracy
 from bison_ocl.experiments.devices import resident

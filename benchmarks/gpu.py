@@ -27,8 +27,8 @@ import torch
 from benchmarks.roofline import milliseconds, roofline
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.capture import Captured, recorded, replayed
-from bison_ocl.engine import Engine, alone
+from bison_ocl.engine.capture import Captured, recorded, replayed
+from bison_ocl.engine.step import Engine, alone
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.gdumb import GDumb

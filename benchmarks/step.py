@@ -22,7 +22,7 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.data import load
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.environment import commit, environment
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.method import Method

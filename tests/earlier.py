@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl import Learner
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.run import Run, Saving
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.methods.settings import configured, settings_of

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.capture import Captured
-from bison_ocl.engine import Engine
+from bison_ocl.engine.capture import Captured
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State

@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from bison_ocl import checkpoint
+from bison_ocl.files import checkpoint
 
 Place = tuple[str | int, ...]
 WRONG: tuple[Any, ...] = (

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from bison_ocl import tree
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.resnet import ResNet18
@@ -54,7 +54,7 @@ def test_losses_agree_in_float32(name: str) -> None:
 
 
 def test_recording_again_and_again_takes_no_more_memory() -> None:
-    from bison_ocl.capture import recorded
+    from bison_ocl.engine.capture import recorded
 
     x = torch.zeros(64, 64, device="cuda")
 
@@ -70,7 +70,7 @@ def test_recording_again_and_again_takes_no_more_memory() -> None:
 
 @pytest.mark.parametrize("name", ["bison", "er"])
 def test_a_compiled_step_agrees(name: str, tmp_path: Path) -> None:
-    from bison_ocl.capture import Captured
+    from bison_ocl.engine.capture import Captured
     from tests.equality import copied, on_gpu
 
     method, shape = configured(name, "split-digits", {}), (3, 8, 8)

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from bison_ocl import methods
-from bison_ocl.catalogue import class_facts, listing, method_listing
+from bison_ocl.cli.catalogue import class_facts, listing, method_listing
 from bison_ocl.methods import METHODS, method_class
 
 

@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from bison_ocl import checkpoint
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
+from bison_ocl.files import checkpoint
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.finetune import FineTune
 from bison_ocl.nets.resnet import ResNet18

@@ -15,9 +15,9 @@ from torch.fx import GraphModule
 
 from bison_ocl import rng, tree
 from bison_ocl.batch import Batch
-from bison_ocl.capture import Captured
-from bison_ocl.compiled import compiled, digest, form_of
-from bison_ocl.engine import Engine
+from bison_ocl.engine.capture import Captured
+from bison_ocl.engine.compile import compiled, digest, form_of
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
@@ -181,7 +181,9 @@ def test_the_name_of_a_step_is_the_same_in_every_process(
     me = tree.stack([begin(method, seed) for seed in range(2)])
     new = tree.stack([stream(seed)[0][0] for seed in range(2)])
     names: list[str] = []
-    monkeypatch.setattr("bison_ocl.capture.compiled", lambda _, name, *rest: names.append(name))
+    monkeypatch.setattr(
+        "bison_ocl.engine.capture.compiled", lambda _, name, *rest: names.append(name)
+    )
     Captured(Engine(method, tree.vectorised), me, Path())._learn(me, new)
     form = repr(tree.map_leaves(lambda leaf: form_of(leaf), (me, new)))  # type: ignore[arg-type, return-value]
     assert len(names) == 1

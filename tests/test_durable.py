@@ -11,9 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl import durable
-from bison_ocl.durable import beside, check_writable, replaced_together, settle, write_atomically
 from bison_ocl.errors import UserError
+from bison_ocl.files import durable
+from bison_ocl.files.durable import (
+    beside,
+    check_writable,
+    replaced_together,
+    settle,
+    write_atomically,
+)
 from tests.experiments.disk import complaint, failing
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -31,7 +37,7 @@ def names(folder: Path) -> list[str]:
 
 WRITER = """
 import sys, pathlib
-from bison_ocl.durable import write_atomically
+from bison_ocl.files.durable import write_atomically
 for _ in range(150):
     write_atomically(pathlib.Path(sys.argv[1]), sys.argv[2].encode() * 100_000)
 """

@@ -15,8 +15,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl import Learner, UserError, checkpoint
-from bison_ocl.engine import Engine
+from bison_ocl import Learner, UserError
+from bison_ocl.engine.step import Engine
+from bison_ocl.files import checkpoint
 from tests.contract.test_resume import dataset
 from tests.earlier import asked, learner_file, run_file, run_of
 from tests.forgeries import forged, signed, spoiled, without

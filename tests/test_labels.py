@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bison_ocl.errors import UserError
-from bison_ocl.labels import Labels, decode, encode
+from bison_ocl.learner.labels import Labels, decode, encode
 
 
 def test_numbers_follow_the_order_of_appearance() -> None:

@@ -16,14 +16,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import bison_ocl.learner
-from bison_ocl import Learner, UserError, checkpoint, tree
+import bison_ocl.learner.learner
+from bison_ocl import Learner, UserError, tree
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.spec import Spec
+from bison_ocl.files import checkpoint
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
@@ -210,7 +211,7 @@ def test_a_learner_that_grew_equals_one_with_room(
     monkeypatch.setattr(Method, "init", precise)
     learners = []
     for rows in (2, 16):
-        monkeypatch.setattr(bison_ocl.learner, "FIRST_CAPACITY", rows)
+        monkeypatch.setattr(bison_ocl.learner.learner, "FIRST_CAPACITY", rows)
         learner = new(name, backbone=None, filters=1)
         for first in range(0, 12, 3):
             y = first + torch.arange(10) % 3

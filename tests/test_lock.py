@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from bison_ocl import lock
 from bison_ocl.errors import UserError
-from bison_ocl.lock import claimed, only_one
+from bison_ocl.files import lock
+from bison_ocl.files.lock import claimed, only_one
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -55,7 +55,7 @@ def test_what_another_holds_is_refused_and_the_rest_is_free(tmp_path: Path) -> N
 def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / ".claims"
     code = (
-        "import sys, pathlib\nfrom bison_ocl.lock import claimed\n"
+        "import sys, pathlib\nfrom bison_ocl.files.lock import claimed\n"
         "with claimed(pathlib.Path(sys.argv[1]), {1: 'it'}):\n"
         "    print('held', flush=True)\n    sys.stdin.read()\n"
     )

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl import Learner, capture, tree
+from bison_ocl import Learner, tree
 from bison_ocl.batch import Batch
-from bison_ocl.capture import Captured, Replay
-from bison_ocl.engine import Eager, Engine
+from bison_ocl.engine.capture import Captured, Replay
+from bison_ocl.engine.step import Eager, Engine, capture
 from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.run import Run, Saving
 from bison_ocl.methods.bison import Bison

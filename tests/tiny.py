@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.net import Backbone, Net
 from bison_ocl.nets.norm import Mode, Norm

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bison_ocl.methods import METHODS
 
-EVERY_METHOD = ("bison_ocl.engine", "bison_ocl.state")
+EVERY_METHOD = ("bison_ocl.engine.step", "bison_ocl.state")
 """the step, and what it works on"""
 FOLLOWED = ("bison_ocl.methods.", "bison_ocl.losses.", "bison_ocl.memory.")
 VOCABULARY = ("bison_ocl.memory.memory",)

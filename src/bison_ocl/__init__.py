@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bison_ocl.errors import UserError
-    from bison_ocl.learner import Learner
+    from bison_ocl.learner.learner import Learner
 
 __all__ = ["Learner", "UserError"]
 
@@ -20,7 +20,7 @@ wait_briefly()
 def __getattr__(name: str) -> Any:
     """Import on first use: commands that compute nothing must not wait for torch."""
     if name == "Learner":
-        from bison_ocl.learner import Learner
+        from bison_ocl.learner.learner import Learner
 
         return Learner
     if name == "UserError":

@@ -21,14 +21,15 @@ import numpy as np
 import pytest
 import torch
 
-from bison_ocl import Learner, checkpoint
+from bison_ocl import Learner
 from bison_ocl.data import load
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments import bar, runner
 from bison_ocl.experiments.runner import Job, claims_of
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.experiments.work import Unwatched
-from bison_ocl.lock import claimed
+from bison_ocl.files import checkpoint
+from bison_ocl.files.lock import claimed
 from tests.cli.calling import Call, Said, refused
 from tests.digits import shrunk, use
 from tests.experiments.disk import room_for

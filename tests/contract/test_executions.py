@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from tests.contract.conftest import (
     CLASSES,

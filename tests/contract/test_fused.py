@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
-from bison_ocl.engine import Engine, Turn, in_turn
+from bison_ocl.engine.step import Engine, Turn, in_turn
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.resnet import ResNet18
 from tests.contract.conftest import Moment, changes, copied

@@ -6,7 +6,7 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from tests.contract.conftest import assert_close, changes, copied

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.gdumb import GDumb
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from tests.contract.conftest import CLASSES, moments

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from bison_ocl import checkpoint
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
+from bison_ocl.files import checkpoint
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from tests.contract.conftest import CLASSES, copied, held, walk

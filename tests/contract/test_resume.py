@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from bison_ocl import checkpoint
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError
@@ -17,6 +16,7 @@ from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.run import Run, Saving
 from bison_ocl.experiments.run import Watcher as Watching
 from bison_ocl.experiments.spec import Spec
+from bison_ocl.files import checkpoint
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.nets.precision import Precision

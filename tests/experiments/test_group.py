@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 import torch
 
-from bison_ocl import checkpoint, durable
 from bison_ocl.data import load
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments import records
 from bison_ocl.experiments.group import Group
 from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.runner import Job, run
 from bison_ocl.experiments.spec import Spec
+from bison_ocl.files import checkpoint, durable
 from bison_ocl.methods.settings import configured
 from bison_ocl.state import State
 from bison_ocl.stream.streams import stream_of

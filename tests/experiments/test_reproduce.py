@@ -14,7 +14,7 @@ from bison_ocl.experiments import work
 from bison_ocl.experiments.plan import Plan, Wanted, plan
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Started, attempt
-from bison_ocl.lock import only_one
+from bison_ocl.files.lock import only_one
 from tests.digits import few, use
 from tests.experiments.inline import SETTINGS, Carried, one_by_one
 

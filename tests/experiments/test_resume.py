@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from bison_ocl import checkpoint
 from bison_ocl.experiments import records
+from bison_ocl.files import checkpoint
 from tests.tiny import same
 
 COMMAND = [

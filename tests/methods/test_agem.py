@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.methods.agem import AGEM, projected
 from bison_ocl.methods.er import ER

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.memory.class_balanced import at_random, class_balanced
 from bison_ocl.memory.memory import Write
 from bison_ocl.memory.shapley import Points

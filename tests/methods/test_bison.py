@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, present
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.methods.bison import Bison
 from bison_ocl.nets.net import Params

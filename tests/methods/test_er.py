@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.er import ER
 from bison_ocl.state import State
 from tests.tiny import begin, held_out, labelled, same, snapshot, stream, train

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.finetune import FineTune
 from tests.tiny import begin, same, snapshot, stream, train

@@ -7,7 +7,7 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.gdumb import GDumb, clipped
 from bison_ocl.state import State
 from tests.tiny import begin, same, snapshot, stream, train

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.memory.diverse_gradients import victims
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.er import ER

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.losses.dark_experience import dark_experience
 from bison_ocl.methods.lode import LODE
 from bison_ocl.methods.settings import configured

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.method import Method

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bison_ocl.batch import to_float
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.nearest_mean import NearestMean
 from tests.tiny import begin, held_out, stream, train
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.data import load
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.run import Run
 from bison_ocl.experiments.spec import Spec
 from bison_ocl.losses.info_nce import info_nce, paired_info_nce

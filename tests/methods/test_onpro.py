@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.losses.info_nce import info_nce, paired_info_nce
 from bison_ocl.losses.prototype_equilibrium import prototype_equilibrium
 from bison_ocl.losses.similarity import random_similarity

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.losses.proxy_contrastive import proxy_contrastive
 from bison_ocl.methods.pcr import PCR
 from bison_ocl.nets.heads import cosine

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.losses.supervised_contrastive import supervised_contrastive
 from bison_ocl.methods.scr import SCR

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.ssil import SSIL, rows_of_old_classes
 from bison_ocl.state import State
 from tests.contract.conftest import assert_close, lockstep

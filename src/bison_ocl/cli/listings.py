@@ -6,7 +6,7 @@ from __future__ import annotations
 def methods() -> None:
     """List the methods, with their papers."""
     from bison_ocl import methods as package
-    from bison_ocl.catalogue import method_listing
+    from bison_ocl.cli.catalogue import method_listing
 
     modules = {name: path.split(".")[0] for name, path in package.METHODS.items()}
     print(method_listing(package, modules))
@@ -15,7 +15,7 @@ def methods() -> None:
 def datasets() -> None:
     """List the datasets."""
     from bison_ocl import data
-    from bison_ocl.catalogue import listing
+    from bison_ocl.cli.catalogue import listing
 
     print(listing(data, data.DATASETS))
 
@@ -23,7 +23,7 @@ def datasets() -> None:
 def streams() -> None:
     """List the streams: in which tasks and order the images of a dataset arrive."""
     from bison_ocl import stream
-    from bison_ocl.catalogue import listing
+    from bison_ocl.cli.catalogue import listing
     from bison_ocl.stream.streams import STREAMS
 
     print(listing(stream, STREAMS))

@@ -33,9 +33,9 @@ from bison_ocl.batch import Batch
 from bison_ocl.data.budget import open_regular, read_regular
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.source import SPLITS, Labels, Layout, Source, Split, chunks, reading
-from bison_ocl.durable import durable, sync_folder
 from bison_ocl.errors import UserError, reason
-from bison_ocl.lock import locked
+from bison_ocl.files.durable import durable, sync_folder
+from bison_ocl.files.lock import locked
 
 FORMAT = 1
 ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in "xy")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bison_ocl.data.budget import Budget
 from bison_ocl.data.official import Archive
 from bison_ocl.errors import UserError, reason
-from bison_ocl.lock import locked
+from bison_ocl.files.lock import locked
 
 if TYPE_CHECKING:
     from requests import Response, Session

@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
-from bison_ocl.durable import check_writable
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.work import Done, Outcome, Started, attempt
+from bison_ocl.files.durable import check_writable
 
 RETRIES = 5
 """of a unit whose process or node died; an error of its own would only come again"""

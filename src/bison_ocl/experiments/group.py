@@ -13,14 +13,14 @@ from pathlib import Path
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.durable import replaced_together
-from bison_ocl.engine import Eager, Engine, alone
+from bison_ocl.engine.step import Eager, Engine, alone
 from bison_ocl.experiments import devices
 from bison_ocl.experiments.loss_curve import Intervals, LossSums
 from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.result import record_of
 from bison_ocl.experiments.run import Run, Saving, Watcher
 from bison_ocl.experiments.testing import OWN, confusions, logs
+from bison_ocl.files.durable import replaced_together
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import side_by_side
@@ -180,7 +180,7 @@ def engine_on(device: str, method: Method, stacked: bool) -> Engine:
     each = tree.vectorised if stacked else alone
     if not devices.is_cuda(device):
         return Engine(method, each)
-    from bison_ocl.capture import replayed
+    from bison_ocl.engine.capture import replayed
 
     return Engine(method, each, replayed)
 
@@ -189,6 +189,6 @@ def alive(engine: Engine, me: State, device: str, compiled_in: Path | None) -> E
     """A state with the means to step: replayed graphs on a GPU."""
     if not devices.is_cuda(device):
         return Eager(engine, me)
-    from bison_ocl.capture import Captured
+    from bison_ocl.engine.capture import Captured
 
     return Captured(engine, me, compiled_in)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from bison_ocl import tree
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments import devices
 from bison_ocl.experiments.run import Run
 from bison_ocl.memory.ncm import CHUNK

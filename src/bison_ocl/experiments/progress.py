@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from bison_ocl.checkpoint import Header
 from bison_ocl.experiments.loss_curve import Intervals
+from bison_ocl.files.checkpoint import Header
 from bison_ocl.stream.tasks import Stream
 
 Counts = list[list[int]]

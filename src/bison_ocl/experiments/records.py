@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.durable import sync_folder, telling
 from bison_ocl.errors import UserError, reason
 from bison_ocl.experiments.schema import NEEDED, faults, misfits
-from bison_ocl.lock import needing_locks
+from bison_ocl.files.durable import sync_folder, telling
+from bison_ocl.files.lock import needing_locks
 
 SCHEMA = 1
 

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, Unpack
 
-from bison_ocl.durable import check_writable
 from bison_ocl.experiments import ledger, records
 from bison_ocl.experiments.environment import environment
 from bison_ocl.experiments.ledger import Ledger, looked_up
@@ -21,7 +20,8 @@ from bison_ocl.experiments.runner import Job, Say
 from bison_ocl.experiments.spec import Spec, identity
 from bison_ocl.experiments.units import Options, jobs, shared_name, specs, units
 from bison_ocl.experiments.work import Carry, Outcome
-from bison_ocl.lock import only_one
+from bison_ocl.files.durable import check_writable
+from bison_ocl.files.lock import only_one
 
 ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
 """Items whose runs were measured with nothing beside them; theirs are not copied either."""

@@ -9,15 +9,15 @@ from typing import Protocol
 
 import torch
 
-from bison_ocl import checkpoint
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.experiments.devices import has_kernels
 from bison_ocl.experiments.digests import differ, digests
 from bison_ocl.experiments.progress import Progress, progress_of
 from bison_ocl.experiments.spec import Spec
-from bison_ocl.labels import Labels
-from bison_ocl.learner import Learner
+from bison_ocl.files import checkpoint
+from bison_ocl.learner.labels import Labels
+from bison_ocl.learner.learner import Learner
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import Stream

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.checkpoint import DamagedFile
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.places import cache_folder
-from bison_ocl.durable import check_writable, settle, telling
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments import devices, records
 from bison_ocl.experiments.digests import differ, digests
@@ -23,7 +21,9 @@ from bison_ocl.experiments.records import Record
 from bison_ocl.experiments.run import Run, Saving, Watcher
 from bison_ocl.experiments.spec import PLAIN, Spec, identity
 from bison_ocl.experiments.testing import RULES
-from bison_ocl.lock import claimed
+from bison_ocl.files.checkpoint import DamagedFile
+from bison_ocl.files.durable import check_writable, settle, telling
+from bison_ocl.files.lock import claimed
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.streams import DEFAULT, parse, stream_of

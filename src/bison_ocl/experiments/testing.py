@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.progress import Counts
 from bison_ocl.state import State
 

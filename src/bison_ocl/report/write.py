@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from bison_ocl.durable import check_writable, write_atomically
 from bison_ocl.experiments.bar import say
+from bison_ocl.files.durable import check_writable, write_atomically
 from bison_ocl.report import figures, page
 from bison_ocl.report.cells import Table
 from bison_ocl.report.csv import comma_separated

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from bison_ocl import cli, durable
+from bison_ocl import cli
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.runner import Job
 from bison_ocl.experiments.tracking import mlflow, track, tracked, tracker
 from bison_ocl.experiments.tracking.story import story_of
 from bison_ocl.experiments.work import Done, Outcome, Started
+from bison_ocl.files import durable
 from tests.experiments.tracking.example import record
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import requests
 
-from bison_ocl.durable import check_writable
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.tracking.story import Story
+from bison_ocl.files.durable import check_writable
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bison_ocl.durable import beside, check_writable, telling
 from bison_ocl.experiments.tracking.story import Story
+from bison_ocl.files.durable import beside, check_writable, telling
 
 
 def default(out: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from bison_ocl.durable import write_atomically
+from bison_ocl.files.durable import write_atomically
 from bison_ocl.report.folder import Study
 from bison_ocl.report.page.contents import contents
 

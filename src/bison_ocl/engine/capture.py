@@ -18,8 +18,8 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.compiled import compiled
-from bison_ocl.engine import Eager, Engine, Learned, Turn
+from bison_ocl.engine.compile import compiled
+from bison_ocl.engine.step import Eager, Engine, Learned, Turn
 from bison_ocl.state import State
 
 REHEARSALS = 3

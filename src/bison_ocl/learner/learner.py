@@ -17,12 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bison_ocl import checkpoint, tree
+from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
-from bison_ocl.images import to_bytes
-from bison_ocl.labels import Labels
+from bison_ocl.files import checkpoint
+from bison_ocl.learner.images import to_bytes
+from bison_ocl.learner.labels import Labels
 from bison_ocl.memory.memory import Memory, Write
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of

@@ -91,5 +91,5 @@ def form_of(leaf: Tensor) -> Any:
 @cache
 def source() -> str:
     """A fingerprint of the package's code."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -17,8 +17,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from bison_ocl import tree
-from bison_ocl.durable import write_atomically
 from bison_ocl.errors import UserError, reason
+from bison_ocl.files.durable import write_atomically
 from bison_ocl.state import State
 
 FORMAT = "bison-ocl 1"
