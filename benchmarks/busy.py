@@ -152,7 +152,7 @@ def summary(rounds: Sequence[Round]) -> dict[int, dict[str, float]]:
 
 
 def main(rounds: int) -> None:
-    from bison_ocl.experiments.environment import commit, environment
+    from bison_ocl.experiments.records.environment import commit, environment
 
     record: dict[str, Any] = {
         "method": METHOD,

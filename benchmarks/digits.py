@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from bison_ocl.experiments.lines import in_lines
-from bison_ocl.experiments.records import Record, read
-from bison_ocl.experiments.runner import Job, run
-from bison_ocl.experiments.spec import parse_seeds
+from bison_ocl.experiments.records.results import Record, read
+from bison_ocl.experiments.records.spec import parse_seeds
+from bison_ocl.experiments.terminal.lines import in_lines
+from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.methods import METHODS
 from bison_ocl.report.folder import prepared
 from bison_ocl.report.layouts import overview

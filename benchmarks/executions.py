@@ -25,10 +25,10 @@ from bison_ocl.data import load
 from bison_ocl.engine.step import Eager, Engine
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.evaluate.metrics import average_accuracy
-from bison_ocl.experiments.devices import resident
-from bison_ocl.experiments.environment import commit, environment
-from bison_ocl.experiments.group import alive, engine_on
-from bison_ocl.experiments.spec import parse_seeds
+from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.spec import parse_seeds
+from bison_ocl.experiments.train.devices import resident
+from bison_ocl.experiments.train.group import alive, engine_on
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
 from bison_ocl.report.significance import sign_flip

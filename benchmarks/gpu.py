@@ -29,7 +29,7 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.capture import Captured, recorded, replayed
 from bison_ocl.engine.step import Engine, alone
-from bison_ocl.experiments.environment import commit, environment
+from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.gdumb import GDumb
 from bison_ocl.methods.method import Method

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import torch
 
-from bison_ocl.experiments import local
-from bison_ocl.experiments.plan import Wanted, plan
-from bison_ocl.experiments.reproduce import Standing, standing
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.spec import parse_seeds
-from bison_ocl.experiments.units import Options, units
-from bison_ocl.experiments.work import Outcome
+from bison_ocl.experiments.carry import local
+from bison_ocl.experiments.carry.reproduce import Standing, standing
+from bison_ocl.experiments.carry.work import Outcome
+from bison_ocl.experiments.plan.plan import Wanted, plan
+from bison_ocl.experiments.plan.units import Options, units
+from bison_ocl.experiments.records.spec import parse_seeds
+from bison_ocl.experiments.train.runner import Job
 
 
 def wanted(entry: str) -> tuple[str, Wanted]:

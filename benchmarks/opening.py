@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bison_ocl.experiments.environment import commit, environment
+from bison_ocl.experiments.records.environment import commit, environment
 
 RESULT = Path(__file__).with_name("opening.json")
 

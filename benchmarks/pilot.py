@@ -16,9 +16,9 @@ from pathlib import Path
 
 import torch
 
-from bison_ocl.experiments.lines import in_lines
-from bison_ocl.experiments.runner import Job, run
-from bison_ocl.experiments.spec import parse_seeds
+from bison_ocl.experiments.records.spec import parse_seeds
+from bison_ocl.experiments.terminal.lines import in_lines
+from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.methods import method_class
 from bison_ocl.methods.settings import parse
 from bison_ocl.stream.streams import DEFAULT

@@ -15,9 +15,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import NamedTuple
 
-from bison_ocl.experiments.intransigence import REFERENCE
-from bison_ocl.experiments.records import Record, whole
-from bison_ocl.experiments.spec import PLAIN, precision_of
+from bison_ocl.experiments.records.intransigence import REFERENCE
+from bison_ocl.experiments.records.results import Record, whole
+from bison_ocl.experiments.records.spec import PLAIN, precision_of
 from bison_ocl.report.folder import prepared
 from bison_ocl.report.names import variant
 from bison_ocl.report.paper import published

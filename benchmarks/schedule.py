@@ -25,15 +25,16 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from bison_ocl.experiments import local, records
-from bison_ocl.experiments.environment import commit, environment
-from bison_ocl.experiments.paper import Cell
-from bison_ocl.experiments.plan import Wanted, plan
-from bison_ocl.experiments.records import SCHEMA, Record
-from bison_ocl.experiments.reproduce import reproduce
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.units import job_of, specs
-from bison_ocl.experiments.work import Carry, Done, Outcome, Started
+from bison_ocl.experiments.carry import local
+from bison_ocl.experiments.carry.reproduce import reproduce
+from bison_ocl.experiments.carry.work import Carry, Done, Outcome, Started
+from bison_ocl.experiments.plan.paper import Cell
+from bison_ocl.experiments.plan.plan import Wanted, plan
+from bison_ocl.experiments.plan.units import job_of, specs
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.results import SCHEMA, Record
+from bison_ocl.experiments.train.runner import Job
 
 RESULT = Path(__file__).with_name("schedule.json")
 TASKS = 10

@@ -25,7 +25,7 @@ from torch import Tensor
 from benchmarks.gpu import driver
 from benchmarks.roofline import Layer, layers, milliseconds
 from bison_ocl.engine.capture import recorded
-from bison_ocl.experiments.environment import commit, environment
+from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.nets import convolution_kernels, normalisation_kernels, tiles
 from bison_ocl.nets.norm import EPSILON
 from bison_ocl.nets.resnet import ResNet18

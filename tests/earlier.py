@@ -15,8 +15,8 @@ from torch import Tensor
 
 from bison_ocl import Learner
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.run import Run, Saving
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.class_incremental import class_incremental
 from tests.contract.test_resume import Stop, Watcher, dataset, train

@@ -26,7 +26,7 @@ pytestmark = [
 
 def apart(name: str, dtype: torch.dtype) -> dict[str, Any]:
     """How far executions are from the loop; kept in the file $BISON_OCL_EQUALITY names, if any."""
-    from bison_ocl.experiments.environment import commit, environment
+    from bison_ocl.experiments.records.environment import commit, environment
     from tests.equality import differences
 
     found = differences(name, dtype)

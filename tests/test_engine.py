@@ -7,8 +7,8 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
+from bison_ocl.engine import step as engine_module
 from bison_ocl.engine.step import Engine
-from bison_ocl.engine.step import step as engine_module
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.finetune import FineTune

@@ -21,9 +21,9 @@ from bison_ocl import Learner, UserError, tree
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.run import Run
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.run import Run
 from bison_ocl.files import checkpoint
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method

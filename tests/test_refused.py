@@ -12,10 +12,11 @@ from torch import Tensor
 
 from bison_ocl import Learner, tree
 from bison_ocl.batch import Batch
+from bison_ocl.engine import capture
 from bison_ocl.engine.capture import Captured, Replay
-from bison_ocl.engine.step import Eager, Engine, capture
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.run import Run, Saving
+from bison_ocl.engine.step import Eager, Engine
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.lode import LODE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bison_ocl.experiments.paper import C10, C100, ITEMS, MEMORIES, MINI
+from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
 from bison_ocl.report.cells import Cell, Table
 from bison_ocl.report.folder import load
 from bison_ocl.report.layouts import tables

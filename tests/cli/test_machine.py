@@ -14,8 +14,9 @@ import pytest
 
 from bison_ocl.cli.options import expanded
 from bison_ocl.errors import shortage
-from bison_ocl.experiments import runner, work
-from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.carry import work
+from bison_ocl.experiments.train import runner
+from bison_ocl.experiments.train.runner import Job
 from tests.cli.calling import Call, Said, refused
 
 CALL = "from bison_ocl.cli import main; main()"

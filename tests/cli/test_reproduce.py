@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from bison_ocl.cli.reproduce import chosen_engine, list_items
-from bison_ocl.experiments import costs, local
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Done, Outcome, Started
+from bison_ocl.experiments.carry import local
+from bison_ocl.experiments.carry.work import Done, Outcome, Started
+from bison_ocl.experiments.plan import costs
+from bison_ocl.experiments.train.runner import Job
 from tests.cli.calling import Call, refused
 from tests.digits import few, use
 from tests.experiments.inline import one_by_one

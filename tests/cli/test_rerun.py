@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl.experiments.rerun import job_of
+from bison_ocl.experiments.carry.rerun import job_of
 from tests.cli.calling import Call, refused
 from tests.digits import few, use
 

@@ -24,10 +24,11 @@ import torch
 from bison_ocl import Learner
 from bison_ocl.data import load
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
-from bison_ocl.experiments import bar, runner
-from bison_ocl.experiments.runner import Job, claims_of
-from bison_ocl.experiments.spec import Spec
-from bison_ocl.experiments.work import Unwatched
+from bison_ocl.experiments.carry.work import Unwatched
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.terminal import bar
+from bison_ocl.experiments.train import runner
+from bison_ocl.experiments.train.runner import Job, claims_of
 from bison_ocl.files import checkpoint
 from bison_ocl.files.lock import claimed
 from tests.cli.calling import Call, Said, refused

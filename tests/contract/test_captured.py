@@ -7,9 +7,10 @@ from unittest.mock import MagicMock
 import pytest
 import torch
 
+from bison_ocl.engine import capture
 from bison_ocl.engine.capture import Captured, Replay, replayed
 from bison_ocl.engine.capture import recorded as really_recorded
-from bison_ocl.engine.step import Eager, Engine, capture
+from bison_ocl.engine.step import Eager, Engine
 from bison_ocl.methods.method import Method
 from tests.tiny import begin, same, snapshot, stream
 

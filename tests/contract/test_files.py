@@ -47,7 +47,7 @@ def test_method_is_built_by_its_name(method: Method) -> None:
     assert type(method).__doc__
 
 
-MOST = {"er": (540, 6), "mir": (630, 7), "bison": (750, 11)}
+MOST = {"er": (560, 6), "mir": (650, 7), "bison": (770, 11)}
 """lines and files to read; for methods that are not named here, what the largest takes"""
 
 

@@ -11,11 +11,11 @@ import torch
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.devices import resident
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.run import Run, Saving
-from bison_ocl.experiments.run import Watcher as Watching
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.devices import resident
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.run import Run, Saving
+from bison_ocl.experiments.train.run import Watcher as Watching
 from bison_ocl.files import checkpoint
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.settings import configured, settings_of

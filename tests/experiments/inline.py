@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.experiments.plan import Plan
-from bison_ocl.experiments.reproduce import reproduce
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.carry.reproduce import reproduce
+from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.plan.plan import Plan
+from bison_ocl.experiments.train.runner import Job
 
 SETTINGS = (("filters", "1"), ("stream_batch", "20"))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import Job, run
+from bison_ocl.experiments.train.runner import Job, run
 from tests.digits import shrunk, use
 
 
@@ -84,7 +84,7 @@ def test_an_interrupted_seed_is_refused_before_any_other_is_trained(tmp_path: Pa
     (line,) = (tmp_path / "results.jsonl").read_text().splitlines()
     (tmp_path / "results.jsonl").unlink()
     folder = tmp_path / "checkpoints"
-    from bison_ocl.experiments.spec import Spec
+    from bison_ocl.experiments.records.spec import Spec
     from bison_ocl.methods.settings import configured, settings_of
 
     settings = settings_of(configured("er", "split-digits", asked.settings))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bison_ocl.experiments import board
-from bison_ocl.experiments.board import Board, showing
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Outcome
+from bison_ocl.experiments.carry.work import Outcome
+from bison_ocl.experiments.terminal import board
+from bison_ocl.experiments.terminal.board import Board, showing
+from bison_ocl.experiments.train.runner import Job
 
 RECORD: dict[str, Any] = {"metrics": {"AA": 0.432}}
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import cluster
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Outcome, attempt
+from bison_ocl.experiments.carry import cluster
+from bison_ocl.experiments.carry.work import Outcome, attempt
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.train.runner import Job
 
 ONE_PROCESSOR = {"num_cpus": 1, **cluster.SMALL}
 

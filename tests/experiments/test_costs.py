@@ -8,8 +8,9 @@ from itertools import count
 import pytest
 from torch import Tensor
 
-from bison_ocl.experiments import costs, devices
-from bison_ocl.experiments.costs import cost, lasting, seconds_of_a_step, step_of_er
+from bison_ocl.experiments.plan import costs
+from bison_ocl.experiments.plan.costs import cost, lasting, seconds_of_a_step, step_of_er
+from bison_ocl.experiments.train import devices
 
 
 def test_costs_grow_with_images_filters_and_memory() -> None:

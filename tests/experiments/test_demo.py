@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bison_ocl.experiments import demo
-from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.train.runner import Job
 
 
 @pytest.mark.parametrize("threads", [1, 3])

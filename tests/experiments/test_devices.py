@@ -9,7 +9,7 @@ import torch
 
 from bison_ocl.batch import Batch
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import devices
+from bison_ocl.experiments.train import devices
 from bison_ocl.stream.class_incremental import class_incremental
 from bison_ocl.stream.tasks import side_by_side
 from tests.contract.test_resume import dataset

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.plan import Wanted, plan
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.plan import Wanted, plan
 from bison_ocl.report.write import write
 from tests.digits import few, use
 from tests.experiments.inline import SETTINGS, Carried

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.grouping import bytes_of_one
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.grouping import bytes_of_one
 from bison_ocl.methods import METHODS
 from tests.contract.test_resume import Stop, Watcher, fresh, result
 from tests.experiments.test_group import SEEDS, interrupted, job, models, trained

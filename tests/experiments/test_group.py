@@ -15,11 +15,11 @@ import torch
 
 from bison_ocl.data import load
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments import records
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.run import Run
-from bison_ocl.experiments.runner import Job, run
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.run import Run
+from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.files import checkpoint, durable
 from bison_ocl.methods.settings import configured
 from bison_ocl.state import State
@@ -250,7 +250,7 @@ def test_seeds_at_once_are_chosen_or_told(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from bison_ocl.experiments import devices, runner
+    from bison_ocl.experiments.train import devices, runner
 
     found: list[int] = []
     monkeypatch.setattr(devices, "is_cuda", lambda device: device == "cuda")
@@ -295,7 +295,7 @@ def test_one_test_serves_the_group_and_watchers_hear_the_mean(
 def test_times_and_peak_are_shared_out_and_measured_when_the_device_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bison_ocl.experiments import devices
+    from bison_ocl.experiments.train import devices
 
     asked: list[str] = []
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from bison_ocl.data import load
-from bison_ocl.experiments import devices
-from bison_ocl.experiments.grouping import COPIES, GRAPHS, bytes_of_one, fitting, in_step
-from bison_ocl.experiments.progress import Progress
-from bison_ocl.experiments.run import Run
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train import devices
+from bison_ocl.experiments.train.grouping import COPIES, GRAPHS, bytes_of_one, fitting, in_step
+from bison_ocl.experiments.train.progress import Progress
+from bison_ocl.experiments.train.run import Run
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
 from bison_ocl.stream.streams import stream_of

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bison_ocl.experiments.group import Group
+from bison_ocl.experiments.train.group import Group
 from bison_ocl.methods import METHODS
 from tests.contract.test_resume import Stop, Watcher, fresh
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import local
-from bison_ocl.experiments.paper import Cell
-from bison_ocl.experiments.plan import Wanted, plan
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.units import job_of
-from bison_ocl.experiments.work import Outcome
+from bison_ocl.experiments.carry import local
+from bison_ocl.experiments.carry.work import Outcome
+from bison_ocl.experiments.plan.paper import Cell
+from bison_ocl.experiments.plan.plan import Wanted, plan
+from bison_ocl.experiments.plan.units import job_of
+from bison_ocl.experiments.train.runner import Job
 from tests.digits import use
 from tests.experiments.inline import Carried
 

@@ -7,8 +7,8 @@ import math
 import pytest
 import torch
 
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.loss_curve import POINTS, Intervals, LossSums
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.loss_curve import POINTS, Intervals, LossSums
 from tests.contract.test_resume import Watcher, fresh
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bison_ocl.data import load
-from bison_ocl.experiments.paper import C10, C100, COMPARED, ITEMS, MINI, Cell
-from bison_ocl.experiments.plan import Plan, plan
-from bison_ocl.experiments.units import jobs, specs
+from bison_ocl.experiments.plan.paper import C10, C100, COMPARED, ITEMS, MINI, Cell
+from bison_ocl.experiments.plan.plan import Plan, plan
+from bison_ocl.experiments.plan.units import jobs, specs
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
 from bison_ocl.report import paper

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.paper import C10, ITEMS, MINI, Cell
-from bison_ocl.experiments.plan import Plan, Wanted, named, plan
+from bison_ocl.experiments.plan.paper import C10, ITEMS, MINI, Cell
+from bison_ocl.experiments.plan.plan import Plan, Wanted, named, plan
 
 
 def places(found: Plan) -> set[tuple[str, str, int]]:
@@ -17,7 +17,7 @@ def places(found: Plan) -> set[tuple[str, str, int]]:
 
 
 def test_nothing_heavy_is_imported_for_a_plan() -> None:
-    code = "from bison_ocl.experiments.plan import plan; plan('table1'); import sys; "
+    code = "from bison_ocl.experiments.plan.plan import plan; plan('table1'); import sys; "
     code += "sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import records
+from bison_ocl.experiments.records import results as records
 from tests.experiments.disk import complaint, failing, room_for
 
 ONE: dict[str, Any] = {

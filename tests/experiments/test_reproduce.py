@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import work
-from bison_ocl.experiments.plan import Plan, Wanted, plan
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Done, Started, attempt
+from bison_ocl.experiments.carry import work
+from bison_ocl.experiments.carry.work import Done, Started, attempt
+from bison_ocl.experiments.plan.plan import Plan, Wanted, plan
+from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files.lock import only_one
 from tests.digits import few, use
 from tests.experiments.inline import SETTINGS, Carried, one_by_one

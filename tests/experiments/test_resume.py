@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bison_ocl.experiments import records
+from bison_ocl.experiments.records import results as records
 from bison_ocl.files import checkpoint
 from tests.tiny import same
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from bison_ocl.experiments import environment
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.lines import title
-from bison_ocl.experiments.run import Run
+from bison_ocl.experiments.records import environment
+from bison_ocl.experiments.terminal.lines import title
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.run import Run
 from tests.contract.test_resume import Watcher, fresh, train
 from tests.tiny import size
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import records
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.rerun import job_of
+from bison_ocl.experiments.carry.rerun import job_of
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.methods.settings import configured
 from bison_ocl.report.figures import save
 from bison_ocl.report.folder import experiment, load

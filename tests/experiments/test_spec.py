@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import records
-from bison_ocl.experiments.rerun import job_of
-from bison_ocl.experiments.runner import specs_of
-from bison_ocl.experiments.spec import Spec, parse_seeds
+from bison_ocl.experiments.carry.rerun import job_of
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.spec import Spec, parse_seeds
+from bison_ocl.experiments.train.runner import specs_of
 from bison_ocl.methods.settings import configured
 
 SPEC = Spec("er", "split-digits", 100, 3, {"lr": 0.1, "joint": False})

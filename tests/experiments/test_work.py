@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl.experiments import work
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import attempt
+from bison_ocl.experiments.carry import work
+from bison_ocl.experiments.carry.work import attempt
+from bison_ocl.experiments.train.runner import Job
 
 
 @pytest.fixture

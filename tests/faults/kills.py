@@ -18,8 +18,8 @@ from typing import Any
 import torch
 
 from bison_ocl.data import digits
-from bison_ocl.experiments.runner import Job, run
-from bison_ocl.experiments.work import Unwatched
+from bison_ocl.experiments.carry.work import Unwatched
+from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.files import checkpoint
 from tests.digits import few
 from tests.faults.outcome import Outcome

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import run
-from bison_ocl.experiments.work import Unwatched
+from bison_ocl.experiments.carry.work import Unwatched
+from bison_ocl.experiments.train.runner import run
 from tests.digits import few, use
 from tests.experiments.disk import failing
 from tests.faults.kills import compared, job

@@ -13,8 +13,8 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.data import load
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.run import Run
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.run import Run
 from bison_ocl.losses.info_nce import info_nce, paired_info_nce
 from bison_ocl.losses.similarity import random_similarity
 from bison_ocl.methods.ocm import OCM

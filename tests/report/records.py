@@ -15,9 +15,9 @@ import numpy as np
 
 from bison_ocl.evaluate.confusion import accuracy_by_task, in_original_ids
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
-from bison_ocl.experiments.paper import ITEMS, Cell, Settings
-from bison_ocl.experiments.records import SCHEMA, Record
-from bison_ocl.experiments.result import SHOWN_CLASSES
+from bison_ocl.experiments.plan.paper import ITEMS, Cell, Settings
+from bison_ocl.experiments.records.results import SCHEMA, Record
+from bison_ocl.experiments.train.result import SHOWN_CLASSES
 from bison_ocl.methods.settings import configured, settings_of
 
 CIFAR10, CIFAR100, MINI, DIGITS = (

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from bison_ocl.experiments.intransigence import with_intransigence
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.intransigence import with_intransigence
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.folder import Study, by_rule
 from tests.report.records import records
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from bison_ocl.experiments.paper import C10, MINI
+from bison_ocl.experiments.plan.paper import C10, MINI
 from bison_ocl.report.cells import Cell, Column, Label, Line, Table
 from bison_ocl.report.claims import best, by_class_means, counts, in_short, nearness, outliers
 from bison_ocl.report.folder import Study

@@ -13,7 +13,7 @@ from benchmarks.readings import lines
 from tools import readme_table
 
 import bison_ocl
-from bison_ocl.experiments.records import read, whole
+from bison_ocl.experiments.records.results import read, whole
 
 PROJECT = Path(__file__).parents[2]
 

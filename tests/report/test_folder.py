@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.folder import load
 from bison_ocl.report.names import variant
 from tests.report.records import records

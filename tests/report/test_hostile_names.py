@@ -11,7 +11,7 @@ from unicodedata import category
 
 import pytest
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.csv import comma_separated, harmless
 from bison_ocl.report.folder import load
 from bison_ocl.report.layouts import tables

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bison_ocl.evaluate.confusion import column_precision
-from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.cells import Cell, Table
 from bison_ocl.report.folder import prepared

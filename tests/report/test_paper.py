@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bison_ocl.experiments.paper import ITEMS
+from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.report.paper import Published, lines, numbers, printed, published
 
 

@@ -11,9 +11,9 @@ import torch
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.evaluate.anytime import area_under_curve
-from bison_ocl.experiments.intransigence import with_intransigence
-from bison_ocl.experiments.run import Run, Saving
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.intransigence import with_intransigence
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.tables import rows
 from bison_ocl.stream.streams import STREAMS, stream_of
@@ -81,7 +81,7 @@ def test_anytime_accuracy_is_measured_at_equal_distances() -> None:
 
 def test_tests_on_the_way_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     tested = train(fresh(BLURRY), Watcher())
-    monkeypatch.setattr("bison_ocl.experiments.run.ANYTIME_POINTS", 1)
+    monkeypatch.setattr("bison_ocl.experiments.train.run.ANYTIME_POINTS", 1)
     seldom = train(fresh(BLURRY), Watcher())
     assert len(seldom["anytime"]["steps"]) < len(tested["anytime"]["steps"])
     assert seldom["confusion"] == tested["confusion"]

@@ -31,7 +31,7 @@ def write_and_show(
     *folders: Path, out: Path | None = None, items: Sequence[str] = (), with_page: bool = True
 ) -> None:
     """Write the report of some folders and print the tables of some items, or of all."""
-    from bison_ocl.experiments.bar import say
+    from bison_ocl.experiments.terminal.bar import say
     from bison_ocl.report.text import show
     from bison_ocl.report.write import write
 
@@ -48,7 +48,7 @@ def demo(
     seeds: Annotated[str, typer.Option(help="Such as 0-4.")] = "0",
 ) -> None:
     """Compare FINE-TUNE, ER and BISON on embedded handwritten digits, in about a minute."""
-    from bison_ocl.experiments.spec import parse_seeds
+    from bison_ocl.experiments.records.spec import parse_seeds
 
     asked = parse_seeds(seeds)
     from bison_ocl.experiments.demo import train_all

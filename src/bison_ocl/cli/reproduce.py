@@ -24,12 +24,12 @@ from bison_ocl.cli.options import (
 )
 from bison_ocl.cli.report import write_and_show
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.records import RESULTS
+from bison_ocl.experiments.records.results import RESULTS
 
 if TYPE_CHECKING:
-    from bison_ocl.experiments.plan import Plan
-    from bison_ocl.experiments.units import Options
-    from bison_ocl.experiments.work import Carry
+    from bison_ocl.experiments.carry.work import Carry
+    from bison_ocl.experiments.plan.plan import Plan
+    from bison_ocl.experiments.plan.units import Options
 
 
 def reproduce(
@@ -76,8 +76,8 @@ def reproduce(
         return
     if listed or not items:
         raise UserError("say which item, or --list alone, which shows them")
-    from bison_ocl.experiments.plan import Wanted, named, plan
-    from bison_ocl.experiments.spec import parse_seeds
+    from bison_ocl.experiments.plan.plan import Wanted, named, plan
+    from bison_ocl.experiments.records.spec import parse_seeds
 
     wanted = Wanted(
         seeds=parse_seeds(seeds) if seeds is not None else (),
@@ -117,10 +117,10 @@ def carry_out(
     plans: Sequence[Plan], engines: dict[str, Carry], out: Path, track: str | None, how: Options
 ) -> int:
     """One plan after the other; how many runs failed."""
-    from bison_ocl.experiments.bar import say
-    from bison_ocl.experiments.board import showing
-    from bison_ocl.experiments.records import whole
-    from bison_ocl.experiments.reproduce import reproduce
+    from bison_ocl.experiments.carry.reproduce import reproduce
+    from bison_ocl.experiments.records.results import whole
+    from bison_ocl.experiments.terminal.bar import say
+    from bison_ocl.experiments.terminal.board import showing
     from bison_ocl.experiments.tracking import track_all, tracked, tracker
 
     tracking = tracker(track, out) if track else None
@@ -142,12 +142,12 @@ def chosen_engine(
     if name == "ray":
         if alone:
             raise UserError("time and efficiency measure one machine: leave out --engine ray")
-        from bison_ocl.experiments import cluster
+        from bison_ocl.experiments.carry import cluster
 
         return partial(cluster.carry_out, address=address)
     if address is not None:
         raise UserError("--address is that of a Ray cluster: add --engine ray")
-    from bison_ocl.experiments import local
+    from bison_ocl.experiments.carry import local
 
     at_once = 1 if alone else processes or local.usual_processes(device)
     return partial(local.carry_out, processes=at_once, warm_up=alone)
@@ -170,8 +170,8 @@ def write_report(names: Sequence[str], out: Path) -> None:
 
 def show_plan(found: Plan, out: Path, precision: str) -> None:
     """What a plan holds and what of it is left."""
-    from bison_ocl.experiments.agenda import contents, left_of
-    from bison_ocl.experiments.show import show_table
+    from bison_ocl.experiments.plan.agenda import contents, left_of
+    from bison_ocl.experiments.terminal.show import show_table
 
     left = left_of(found, out, lambda text: print(text, file=sys.stderr), precision)
     show_table(contents(found, left))
@@ -181,10 +181,10 @@ def show_plan(found: Plan, out: Path, precision: str) -> None:
 
 def list_items(device: str, precision: Precision, processes: int | None) -> None:
     """What the paper holds, and how long it would take here."""
-    from bison_ocl.experiments.agenda import listing
-    from bison_ocl.experiments.costs import seconds_of_a_step
-    from bison_ocl.experiments.local import cores
-    from bison_ocl.experiments.show import show_table
+    from bison_ocl.experiments.carry.local import cores
+    from bison_ocl.experiments.plan.agenda import listing
+    from bison_ocl.experiments.plan.costs import seconds_of_a_step
+    from bison_ocl.experiments.terminal.show import show_table
 
     gpu = device == "cuda"
     step = seconds_of_a_step(device, precision)

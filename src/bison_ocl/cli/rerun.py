@@ -17,8 +17,8 @@ def rerun(
     data_dir: DataDir = None,
 ) -> None:
     """Run a record again from itself and say whether it comes out the same."""
-    from bison_ocl.experiments.bar import say, watching
-    from bison_ocl.experiments.rerun import chosen, compared, rerun
+    from bison_ocl.experiments.carry.rerun import chosen, compared, rerun
+    from bison_ocl.experiments.terminal.bar import say, watching
     from bison_ocl.report.tables import rows, show
 
     record = chosen(place)

@@ -26,7 +26,7 @@ from bison_ocl.cli.options import (
 from bison_ocl.errors import UserError
 
 if TYPE_CHECKING:
-    from bison_ocl.experiments.runner import Job
+    from bison_ocl.experiments.train.runner import Job
 
 
 def run(
@@ -66,16 +66,16 @@ def run(
     held_out: HeldOut = None,
 ) -> None:
     """Train one method on one dataset, seed by seed, and print the table."""
-    from bison_ocl.experiments.spec import parse_seeds
+    from bison_ocl.experiments.records.spec import parse_seeds
 
     asked = parse_seeds(seeds)
     if memory < 0:
         raise UserError("--memory must not be negative")
     check_positive(checkpoint_every=checkpoint_every)
-    from bison_ocl.experiments.bar import say, watching
-    from bison_ocl.experiments.records import read
-    from bison_ocl.experiments.runner import Job, run
+    from bison_ocl.experiments.records.results import read
+    from bison_ocl.experiments.terminal.bar import say, watching
     from bison_ocl.experiments.tracking import track_all, tracker
+    from bison_ocl.experiments.train.runner import Job, run
     from bison_ocl.methods.settings import parse
     from bison_ocl.report.folder import doubts, prepared
     from bison_ocl.report.tables import rows, show
@@ -114,9 +114,9 @@ def run(
 
 def reference(job: Job, seeds: str) -> list[str]:
     """The command that trains what the AI of a job is measured against."""
-    from bison_ocl.experiments.intransigence import REFERENCE
-    from bison_ocl.experiments.plan import settings_of
-    from bison_ocl.experiments.spec import PLAIN
+    from bison_ocl.experiments.plan.plan import settings_of
+    from bison_ocl.experiments.records.intransigence import REFERENCE
+    from bison_ocl.experiments.records.spec import PLAIN
     from bison_ocl.stream.streams import DEFAULT
 
     words = ["bison-ocl", "run", REFERENCE, "--data", job.data, "--seeds", seeds]

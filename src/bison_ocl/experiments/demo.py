@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from bison_ocl.experiments.bar import say, watching
-from bison_ocl.experiments.runner import Job, run
+from bison_ocl.experiments.terminal.bar import say, watching
+from bison_ocl.experiments.train.runner import Job, run
 
 DATA, MEMORY = "split-digits", 100
 METHODS = ("finetune", "er", "bison")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import labels, names, paper
 from bison_ocl.report.build import Printed, build, planned, planned_seeds, printed_in, title_of
 from bison_ocl.report.cells import Column, Table

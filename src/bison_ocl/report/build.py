@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from bison_ocl.experiments.intransigence import same_stream
-from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.records.intransigence import same_stream
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report import threads
 from bison_ocl.report.cells import Cell, Column, Label, Line, Table

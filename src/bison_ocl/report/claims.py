@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from bison_ocl.experiments.intransigence import same_stream
-from bison_ocl.experiments.paper import ITEMS, MINI
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.plan.paper import ITEMS, MINI
+from bison_ocl.experiments.records.intransigence import same_stream
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.cells import LEVEL, Cell, Column, Line, Table
 from bison_ocl.report.folder import Study, own
 from bison_ocl.report.labels import MAIN_METHOD, READINGS

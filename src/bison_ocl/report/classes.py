@@ -8,7 +8,7 @@ import numpy as np
 
 from bison_ocl.data.cifar10 import CIFAR10
 from bison_ocl.evaluate.confusion import Floats, Integers, Pairs, column_precision
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 
 SIMILAR: dict[tuple[str, str], Pairs] = {
     (CIFAR10.name, "order:confusion"): ((3, 5), (4, 7), (1, 9), (0, 8), (2, 6))

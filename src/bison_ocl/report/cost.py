@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import measures, names
 from bison_ocl.report.arrange import by_measure
 from bison_ocl.report.build import printed_in

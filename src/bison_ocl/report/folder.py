@@ -9,13 +9,13 @@ from itertools import chain
 from pathlib import Path
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.experiments.digests import differ
-from bison_ocl.experiments.intransigence import REFERENCE, with_intransigence
-from bison_ocl.experiments.ledger import by_identity
-from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.plan import settings_of
-from bison_ocl.experiments.records import RESULTS, Record, parsed, split
-from bison_ocl.experiments.spec import identity, precision_of
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.plan import settings_of
+from bison_ocl.experiments.records.digests import differ
+from bison_ocl.experiments.records.intransigence import REFERENCE, with_intransigence
+from bison_ocl.experiments.records.ledger import by_identity
+from bison_ocl.experiments.records.results import RESULTS, Record, parsed, split
+from bison_ocl.experiments.records.spec import identity, precision_of
 from bison_ocl.report.names import preset
 from bison_ocl.report.printable import printable, with_printable_names
 

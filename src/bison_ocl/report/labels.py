@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from bison_ocl.experiments.intransigence import REFERENCE
-from bison_ocl.experiments.paper import BY_POSITION, ITEMS
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS
+from bison_ocl.experiments.records.intransigence import REFERENCE
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import names
 from bison_ocl.report.cells import Label
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import measures, names
 from bison_ocl.report.arrange import CONVENTIONS, by_measure, by_memory
 from bison_ocl.report.cells import Table

@@ -15,7 +15,7 @@ from bison_ocl.evaluate.confusion import (
     similar_precision,
 )
 from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.classes import shown_precision
 from bison_ocl.report.places import Place, place_of
 

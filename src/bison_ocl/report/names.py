@@ -8,8 +8,8 @@ from typing import Any
 
 from bison_ocl.data.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import PLAIN, precision_of
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import PLAIN, precision_of
 from bison_ocl.methods import method_class
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.streams import DEFAULT

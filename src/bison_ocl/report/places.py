@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from bison_ocl.experiments.intransigence import REFERENCE
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.intransigence import REFERENCE
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.names import DATA
 
 Place = tuple[str, str, str, int]

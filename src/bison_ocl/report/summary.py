@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import precision_of
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import precision_of
 from bison_ocl.report import names
 from bison_ocl.report.build import title_of
 from bison_ocl.report.cells import Table

@@ -13,8 +13,8 @@ from bison_ocl.evaluate.metrics import (
     intransigence_spread,
     spread,
 )
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.show import show_table
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.terminal.show import show_table
 from bison_ocl.report import threads
 from bison_ocl.report.folder import experiment, prepared
 from bison_ocl.stream.streams import DEFAULT

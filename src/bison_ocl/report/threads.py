@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 
 GPU = "NVIDIA"
 """how the device's name begins in records from before peak memory was measured"""

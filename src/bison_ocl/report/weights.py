@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import names
 from bison_ocl.report.arrange import stream_names
 from bison_ocl.report.build import build, planned_seeds, printed_in, title_of

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import attempt
+from bison_ocl.experiments.carry.work import attempt
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.train.runner import Job
 
 
 @cache

@@ -14,10 +14,10 @@ import pytest
 
 from bison_ocl import cli
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import Job
+from bison_ocl.experiments.carry.work import Done, Outcome, Started
 from bison_ocl.experiments.tracking import mlflow, track, tracked, tracker
 from bison_ocl.experiments.tracking.story import story_of
-from bison_ocl.experiments.work import Done, Outcome, Started
+from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files import durable
 from tests.experiments.tracking.example import record
 

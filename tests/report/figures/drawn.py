@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from tests.report.studies import study
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl.experiments.paper import ITEMS
+from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.report.figures import VIEWS, save_all
 from bison_ocl.report.figures.views import drawn
 from bison_ocl.report.folder import Study

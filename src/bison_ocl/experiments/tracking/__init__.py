@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.tracking.story import story_of
 
 if TYPE_CHECKING:
-    from bison_ocl.experiments.runner import Job
-    from bison_ocl.experiments.work import Carry, Done, Outcome, Started
+    from bison_ocl.experiments.carry.work import Carry, Done, Outcome, Started
+    from bison_ocl.experiments.train.runner import Job
 
 KINDS = ("tensorboard", "mlflow")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import Spec
 
 Curve = list[tuple[int, float]]
 """Pairs of a step, or of a task counted from 1, and a value."""

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.cells import Label
 from bison_ocl.report.figures.curves import count_tasks, draw
 from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bison_ocl.experiments.intransigence import REFERENCE
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.intransigence import REFERENCE
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import paper
 from bison_ocl.report.figures.grid import grid, note
 from bison_ocl.report.figures.groups import compared, deviation

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.grid import THIN, grid, note
 from bison_ocl.report.figures.groups import NotShown, compared, deviation
 from bison_ocl.report.figures.panels import Line, Panel, panels

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.classes import similar_pairs
 from bison_ocl.report.figures.grid import grid, note
 from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared

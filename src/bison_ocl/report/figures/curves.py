@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.groups import Floats, deviation, mean
 from bison_ocl.report.figures.panels import Line, Panel, panels

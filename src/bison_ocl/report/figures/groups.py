@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import accuracy_curve
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import places
 from bison_ocl.report.folder import experiment
 

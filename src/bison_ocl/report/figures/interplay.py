@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.grid import AF_CONVENTION, grid, lay_out, note
 from bison_ocl.report.figures.groups import Floats, NotShown, grouped
 from bison_ocl.report.figures.panels import Line, Panel, panels

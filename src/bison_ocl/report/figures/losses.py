@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.curves import MOST_BANDS
 from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.groups import NotShown, deviation, mean

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.grid import AF_CONVENTION, THIN, grid, note
 from bison_ocl.report.figures.groups import compared

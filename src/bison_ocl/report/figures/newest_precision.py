@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.classes import newest, shown_precision
 from bison_ocl.report.figures.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.confusion import with_confusion

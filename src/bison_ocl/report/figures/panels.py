@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.cells import Label
 from bison_ocl.report.figures.groups import Group, grouped
 from bison_ocl.report.figures.style import Look, look, numbered

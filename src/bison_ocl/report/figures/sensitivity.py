@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.grid import AF_CONVENTION, grid, note
 from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared
 from bison_ocl.report.figures.panels import Line, Panel, panels

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bison_ocl.evaluate.confusion import Measure, by_task
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.classes import similar_pairs, task_of_class
 from bison_ocl.report.figures.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.grid import THIN, grid, note

@@ -13,7 +13,7 @@ from bison_ocl.evaluate.confusion import (
     similar_confusion,
     similar_precision,
 )
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.classes import similar_pairs, task_of_class
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.curves import count_tasks, draw

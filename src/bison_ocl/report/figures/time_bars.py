@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.cost import BASELINE, hardware
 from bison_ocl.report.figures.grid import grid, note
 from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared, deviation, mean

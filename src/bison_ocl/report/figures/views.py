@@ -8,8 +8,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.alpha_eta import alpha_eta
 from bison_ocl.report.figures.beside_paper import beside_paper
 from bison_ocl.report.figures.buffer_batch import buffer_batch

@@ -9,9 +9,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bison_ocl.experiments.intransigence import REFERENCE, same_stream
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import precision_of
+from bison_ocl.experiments.records.intransigence import REFERENCE, same_stream
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import precision_of
 from bison_ocl.report import cells, names
 from bison_ocl.report.build import title_of
 from bison_ocl.report.cells import Label

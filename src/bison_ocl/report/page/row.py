@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import accuracy_curve, spread
-from bison_ocl.experiments.records import Record
+from bison_ocl.experiments.records.results import Record
 from bison_ocl.report import measures
 from bison_ocl.report.measures import Measure
 

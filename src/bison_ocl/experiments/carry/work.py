@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import torch
 
 from bison_ocl.errors import UserError, shortage
-from bison_ocl.experiments import records
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.runner import Job, run
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.train.runner import Job, run
 
 
 @dataclass(frozen=True)

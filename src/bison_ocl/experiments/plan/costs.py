@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from bison_ocl.experiments.spec import PLAIN
+from bison_ocl.experiments.records.spec import PLAIN
 
 if TYPE_CHECKING:
     from bison_ocl.nets.precision import Precision
@@ -91,7 +91,7 @@ def seconds_of_a_step(device: str, precision: Precision = PLAIN, alone: bool = F
     """
     import torch
 
-    from bison_ocl.experiments import devices
+    from bison_ocl.experiments.train import devices
 
     threads = torch.get_num_threads()
     runs = TOGETHER if devices.is_cuda(device) and not alone else 1
@@ -115,8 +115,8 @@ def step_of_er(device: str, runs: int, precision: Precision) -> Callable[[], obj
 
     from bison_ocl import tree
     from bison_ocl.batch import Batch
-    from bison_ocl.experiments import devices
-    from bison_ocl.experiments.group import alive, engine_on
+    from bison_ocl.experiments.train import devices
+    from bison_ocl.experiments.train.group import alive, engine_on
     from bison_ocl.methods.settings import configured
 
     method, stacked = configured("er", None, {}), runs > 1

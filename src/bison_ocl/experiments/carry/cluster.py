@@ -19,8 +19,8 @@ from typing import Any
 from uuid import uuid4
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files.durable import check_writable
 
 RETRIES = 5

@@ -15,7 +15,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.progress import Counts
+from bison_ocl.experiments.train.progress import Counts
 from bison_ocl.state import State
 
 OWN = "own"

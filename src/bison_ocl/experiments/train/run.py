@@ -11,10 +11,10 @@ import torch
 
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
-from bison_ocl.experiments.devices import has_kernels
-from bison_ocl.experiments.digests import differ, digests
-from bison_ocl.experiments.progress import Progress, progress_of
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.records.digests import differ, digests
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.devices import has_kernels
+from bison_ocl.experiments.train.progress import Progress, progress_of
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.learner import Learner

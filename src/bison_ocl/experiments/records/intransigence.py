@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bison_ocl.evaluate.metrics import intransigence
-from bison_ocl.experiments.digests import TEST, differ
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import precision_of
+from bison_ocl.experiments.records.digests import TEST, differ
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import precision_of
 
 REFERENCE = "finetune"
 """The method whose accuracy right after each task is a*_j."""

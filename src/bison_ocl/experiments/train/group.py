@@ -14,12 +14,12 @@ from pathlib import Path
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Eager, Engine, alone
-from bison_ocl.experiments import devices
-from bison_ocl.experiments.loss_curve import Intervals, LossSums
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.result import record_of
-from bison_ocl.experiments.run import Run, Saving, Watcher
-from bison_ocl.experiments.testing import OWN, confusions, logs
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.train import devices
+from bison_ocl.experiments.train.loss_curve import Intervals, LossSums
+from bison_ocl.experiments.train.result import record_of
+from bison_ocl.experiments.train.run import Run, Saving, Watcher
+from bison_ocl.experiments.train.score import OWN, confusions, logs
 from bison_ocl.files.durable import replaced_together
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State

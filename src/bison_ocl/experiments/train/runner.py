@@ -13,14 +13,15 @@ from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.places import cache_folder
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.experiments import devices, records
-from bison_ocl.experiments.digests import differ, digests
-from bison_ocl.experiments.group import Group
-from bison_ocl.experiments.grouping import bytes_of_one, fitting, in_step
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.run import Run, Saving, Watcher
-from bison_ocl.experiments.spec import PLAIN, Spec, identity
-from bison_ocl.experiments.testing import RULES
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.digests import differ, digests
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import PLAIN, Spec, identity
+from bison_ocl.experiments.train import devices
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.grouping import bytes_of_one, fitting, in_step
+from bison_ocl.experiments.train.run import Run, Saving, Watcher
+from bison_ocl.experiments.train.score import RULES
 from bison_ocl.files.checkpoint import DamagedFile
 from bison_ocl.files.durable import check_writable, settle, telling
 from bison_ocl.files.lock import claimed

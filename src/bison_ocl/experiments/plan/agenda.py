@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.table import Table
 
-from bison_ocl.experiments.costs import cost, lasting
-from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.plan import ALL, Plan, plan
-from bison_ocl.experiments.records import RESULTS
+from bison_ocl.experiments.plan.costs import cost, lasting
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.plan import ALL, Plan, plan
+from bison_ocl.experiments.records.results import RESULTS
 from bison_ocl.stream.streams import DEFAULT
 
 
@@ -42,7 +42,7 @@ def listing(step: float, step_alone: float, processes: int) -> Table:
 
 def cost_by_run(found: Plan) -> dict[str, float]:
     """What each run of a plan costs, by its name, in steps of ER."""
-    from bison_ocl.experiments.units import jobs, specs
+    from bison_ocl.experiments.plan.units import jobs, specs
 
     warm = 1 + 1 / len(found.seeds) if found.item.alone else 1  # a run for nothing before each cell
     return {
@@ -71,6 +71,6 @@ def left_of(found: Plan, out: Path, say: Callable[[str], None], precision: str) 
     """How many runs of each cell nobody has yet; nothing heavy is imported if there are none."""
     if not any(out.glob(f"*/{RESULTS}")):
         return [len(found.seeds)] * len(found.cells)
-    from bison_ocl.experiments.reproduce import standing
+    from bison_ocl.experiments.carry.reproduce import standing
 
     return [len(left) for _, left in standing(found, out, say, precision=precision).left]

@@ -17,8 +17,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from bison_ocl.experiments.lines import Lines, title
-from bison_ocl.experiments.run import Run, Watcher
+from bison_ocl.experiments.terminal.lines import Lines, title
+from bison_ocl.experiments.train.run import Run, Watcher
 
 console = Console(stderr=True, highlight=False)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.experiments.intransigence import REFERENCE
-from bison_ocl.experiments.paper import ITEMS, MEMORIES, Cell, Item, Settings
+from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, Cell, Item, Settings
+from bison_ocl.experiments.records.intransigence import REFERENCE
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, Unpack
 
-from bison_ocl.experiments import ledger, records
-from bison_ocl.experiments.environment import environment
-from bison_ocl.experiments.ledger import Ledger, looked_up
-from bison_ocl.experiments.paper import ITEMS
-from bison_ocl.experiments.plan import Plan
-from bison_ocl.experiments.records import RESULTS, Record
-from bison_ocl.experiments.runner import Job, Say
-from bison_ocl.experiments.spec import Spec, identity
-from bison_ocl.experiments.units import Options, jobs, shared_name, specs, units
-from bison_ocl.experiments.work import Carry, Outcome
+from bison_ocl.experiments.carry.work import Carry, Outcome
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.plan import Plan
+from bison_ocl.experiments.plan.units import Options, jobs, shared_name, specs, units
+from bison_ocl.experiments.records import ledger
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.environment import environment
+from bison_ocl.experiments.records.ledger import Ledger, looked_up
+from bison_ocl.experiments.records.results import RESULTS, Record
+from bison_ocl.experiments.records.spec import Spec, identity
+from bison_ocl.experiments.train.runner import Job, Say
 from bison_ocl.files.durable import check_writable
 from bison_ocl.files.lock import only_one
 

@@ -11,10 +11,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from bison_ocl.experiments.bar import console
-from bison_ocl.experiments.costs import cost, lasting
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Outcome
+from bison_ocl.experiments.carry.work import Outcome
+from bison_ocl.experiments.plan.costs import cost, lasting
+from bison_ocl.experiments.terminal.bar import console
+from bison_ocl.experiments.train.runner import Job
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from bison_ocl.experiments.paper import Cell
-from bison_ocl.experiments.plan import Plan
-from bison_ocl.experiments.runner import Job, specs_of
-from bison_ocl.experiments.spec import Spec
+from bison_ocl.experiments.plan.paper import Cell
+from bison_ocl.experiments.plan.plan import Plan
+from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.runner import Job, specs_of
 from bison_ocl.methods.settings import configured
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments import records
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.spec import Spec, identity
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import Spec, identity
 
 
 class Ledger:

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 
 from bison_ocl.data import load
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.runner import Job
-from bison_ocl.experiments.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.train.runner import Job
 from bison_ocl.stream.streams import canonical
 
 # A process begun by fork could not use a GPU, and would inherit the threads of its parent's torch.

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 COMMIT = "BISON_OCL_COMMIT"
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 
 
 def environment(device: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.experiments.schema import NEEDED, faults, misfits
+from bison_ocl.experiments.records.schema import NEEDED, faults, misfits
 from bison_ocl.files.durable import sync_folder, telling
 from bison_ocl.files.lock import needing_locks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from bison_ocl.experiments.loss_curve import Intervals
+from bison_ocl.experiments.train.loss_curve import Intervals
 from bison_ocl.files.checkpoint import Header
 from bison_ocl.stream.tasks import Stream
 

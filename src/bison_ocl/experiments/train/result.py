@@ -9,12 +9,12 @@ from bison_ocl import tree
 from bison_ocl.evaluate.anytime import area_under_curve
 from bison_ocl.evaluate.confusion import in_original_ids
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
-from bison_ocl.experiments.digests import digests
-from bison_ocl.experiments.environment import commit, environment
-from bison_ocl.experiments.loss_curve import Intervals
-from bison_ocl.experiments.progress import Counts, Progress
-from bison_ocl.experiments.records import SCHEMA, Record
-from bison_ocl.experiments.run import Run
+from bison_ocl.experiments.records.digests import digests
+from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.results import SCHEMA, Record
+from bison_ocl.experiments.train.loss_curve import Intervals
+from bison_ocl.experiments.train.progress import Counts, Progress
+from bison_ocl.experiments.train.run import Run
 
 SHOWN_CLASSES = 20
 """Confusion matrices are kept in the record up to so many classes."""

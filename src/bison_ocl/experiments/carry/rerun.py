@@ -7,12 +7,12 @@ from pathlib import Path
 import torch
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.experiments import records
-from bison_ocl.experiments.devices import checked_precision
-from bison_ocl.experiments.digests import differ
-from bison_ocl.experiments.records import Record
-from bison_ocl.experiments.runner import Job, Say, Watch, run
-from bison_ocl.experiments.spec import identity, precision_of
+from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.digests import differ
+from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.spec import identity, precision_of
+from bison_ocl.experiments.train.devices import checked_precision
+from bison_ocl.experiments.train.runner import Job, Say, Watch, run
 
 NUMBERS = ("accuracy", "also", "confusion", "anytime", "losses", "log")
 """What a record measured; older ones lack some."""

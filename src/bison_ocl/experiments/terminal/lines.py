@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bison_ocl.experiments.run import Run, Watcher
+from bison_ocl.experiments.train.run import Run, Watcher
 
 
 def title(run: Run) -> str:

@@ -1,0 +1,1 @@
+"""Who carries plans out: processes on this machine, or a Ray cluster."""
