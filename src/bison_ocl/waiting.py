@@ -1,9 +1,10 @@
 """How long the threads of an operator wait actively for each other, set before torch is loaded.
 
 GNU's OpenMP runtime, which torch's wheels for Linux bring, lets a thread spin 300,000 times before
-it sleeps. Beside other programs it then spins for a thread that has no core, and a step takes fifty
-times as long; with 10,000 it takes twice as long, and no longer than before on an idle machine
-(benchmarks/busy.json). The number of threads never depends on the load: results depend on it.
+it sleeps. Beside other programs it then spins for a thread that has no core, and a step takes many
+times as long. So many spins as here cost nothing on an idle machine and little beside others;
+benchmarks/busy.py measures it. The number of threads never depends on the load, for results depend
+on it.
 """
 
 from __future__ import annotations
