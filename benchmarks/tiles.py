@@ -26,7 +26,7 @@ from benchmarks.gpu import driver
 from benchmarks.roofline import Layer, layers, milliseconds
 from bison_ocl.engine.capture import recorded
 from bison_ocl.experiments.records.environment import commit, environment
-from bison_ocl.nets import convolution_kernels, normalisation_kernels, tiles
+from bison_ocl.nets.kernels import convolution_kernels, normalisation_kernels, tiles
 from bison_ocl.nets.norm import EPSILON
 from bison_ocl.nets.resnet import ResNet18
 

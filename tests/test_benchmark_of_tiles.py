@@ -12,7 +12,7 @@ if find_spec("triton") is None:
 
 from benchmarks import tiles
 
-from bison_ocl.nets import convolution_kernels as convolutions
+from bison_ocl.nets.kernels import convolution_kernels as convolutions
 
 
 def test_kernels_are_cut_as_asked_and_then_as_before() -> None:

@@ -27,7 +27,7 @@ Kernels = Callable[..., Any]
 
 def called(name: str, arguments: tuple[Any, ...]) -> Any:
     module, function = name.split(".")
-    return getattr(import_module(f"bison_ocl.nets.{module}"), function)(*arguments)
+    return getattr(import_module(f"bison_ocl.nets.kernels.{module}"), function)(*arguments)
 
 
 @contextmanager

@@ -11,7 +11,12 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from bison_ocl.nets.convolution import convolution, convolve, image_gradient, weight_gradient
+from bison_ocl.nets.kernels.convolution import (
+    convolution,
+    convolve,
+    image_gradient,
+    weight_gradient,
+)
 from tests.nets.plain import convolved, numbers, slopes
 
 CASES = {

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl.nets.tiles import FULL, tile
+from bison_ocl.nets.kernels.tiles import FULL, tile
 from tests.nets.kernels import Kernels
 from tests.nets.plain import convolved, numbers, slopes
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from bison_ocl import tree
-from bison_ocl.nets.normalisation import normalisation, normalise, normalise_back
+from bison_ocl.nets.kernels.normalisation import normalisation, normalise, normalise_back
 from tests.nets.plain import moments, normalised, numbers, slopes
 
 SIZE = (4, 3, 5, 6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bison_ocl.nets.convolution import ROUNDING
+from bison_ocl.nets.kernels.convolution import ROUNDING
 from bison_ocl.nets.precision import PRECISIONS, Precision, image_type
 
 

@@ -7,7 +7,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from bison_ocl.nets.runs import countable, in_line, runs_first, takes_kernels, total_type
+from bison_ocl.nets.kernels.over_runs import (
+    countable,
+    in_line,
+    runs_first,
+    takes_kernels,
+    total_type,
+)
 from tests.nets.plain import numbers
 
 THREE = SimpleNamespace(batch_size=3)

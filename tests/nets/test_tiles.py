@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bison_ocl.nets.tiles import (
+from bison_ocl.nets.kernels.tiles import (
     BACKWARD,
     FORWARD,
     FULL,

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
-from bison_ocl.nets.convolution import convolution
+from bison_ocl.nets.kernels.convolution import convolution
+from bison_ocl.nets.kernels.normalisation import normalisation
 from bison_ocl.nets.norm import EPSILON, MOMENTUM, Mode
-from bison_ocl.nets.normalisation import normalisation
 from bison_ocl.nets.precision import Precision, image_type
 
 

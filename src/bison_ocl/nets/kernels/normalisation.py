@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bison_ocl.nets.kernels.over_runs import in_line, serve_all_runs, takes_kernels, total_type
+from bison_ocl.nets.kernels.tiles import BACKWARD, slabs_of
 from bison_ocl.nets.norm import EPSILON
-from bison_ocl.nets.runs import in_line, serve_all_runs, takes_kernels, total_type
-from bison_ocl.nets.tiles import BACKWARD, slabs_of
 
 Three = tuple[Tensor, Tensor, Tensor]
 
@@ -26,7 +26,7 @@ def normalise(
     images, own = in_line(x, 4), None if beside is None else in_line(beside, 4)
     scales, shifts = in_line(scale, 1), in_line(shift, 1)
     if takes_kernels(x):
-        from bison_ocl.nets import normalisation_kernels as kernels
+        from bison_ocl.nets.kernels import normalisation_kernels as kernels
 
         y, mean, variance = kernels.normalise(images, scales, shifts, own, relu, parts, EPSILON)
         moments = (mean, variance)
@@ -58,7 +58,7 @@ def normalise_back(
     slopes, images, outputs = (in_line(value, 4) for value in (slope, x, y))
     scales, shifts, parts = in_line(scale, 1), in_line(shift, 1), means.shape[-2]
     if takes_kernels(x):
-        from bison_ocl.nets import normalisation_kernels as kernels
+        from bison_ocl.nets.kernels import normalisation_kernels as kernels
 
         moments = (in_line(means, 2), in_line(variances, 2))
         to_x, to_beside, sums = kernels.normalise_back(

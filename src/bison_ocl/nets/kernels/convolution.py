@@ -14,9 +14,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.grad import conv2d_input, conv2d_weight
 
+from bison_ocl.nets.kernels.over_runs import in_line, serve_all_runs, takes_kernels, total_type
+from bison_ocl.nets.kernels.tiles import parts_of_gradient
 from bison_ocl.nets.precision import Precision
-from bison_ocl.nets.runs import in_line, serve_all_runs, takes_kernels, total_type
-from bison_ocl.nets.tiles import parts_of_gradient
 
 ROUNDING = {"fp32": "ieee", "tf32": "tf32", "bf16": "tf32"}
 """How the kernels may round float32 inputs of their matrix products."""
@@ -27,7 +27,7 @@ def convolve(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
     """x: [..., N, H, W, C], weight: [..., O, k, k, C] -> [..., N, H', W', O]; dots: axes of runs"""
     runs, filters = in_line(x, 4), in_line(weight, 4)
     if takes_kernels(x):
-        from bison_ocl.nets import convolution_kernels
+        from bison_ocl.nets.kernels import convolution_kernels
 
         y = convolution_kernels.convolve(runs, filters, stride, rounding)
     else:
@@ -45,7 +45,7 @@ def image_gradient(
     """The gradient of `convolve` in its images. -> [..., N, height, width, C]"""
     slopes, filters = in_line(slope, 4), in_line(weight, 4)
     if takes_kernels(slope):
-        from bison_ocl.nets import convolution_kernels
+        from bison_ocl.nets.kernels import convolution_kernels
 
         to_x = convolution_kernels.image_gradient(slopes, filters, stride, height, width, rounding)
     else:
@@ -63,7 +63,7 @@ def weight_gradient(x: Tensor, slope: Tensor, side: int, stride: int, rounding: 
     """The gradient of `convolve` in its weight, as a sum of parts. -> [..., parts, O, k, k, C]"""
     runs, slopes = in_line(x, 4), in_line(slope, 4)
     if takes_kernels(x):
-        from bison_ocl.nets import convolution_kernels
+        from bison_ocl.nets.kernels import convolution_kernels
 
         count = parts(x, slope, side)
         found = convolution_kernels.weight_gradient(runs, slopes, side, stride, count, rounding)

@@ -12,8 +12,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from bison_ocl.nets.runs import countable
-from bison_ocl.nets.tiles import BACKWARD, FORWARD, power_of_two, slabs_of
+from bison_ocl.nets.kernels.over_runs import countable
+from bison_ocl.nets.kernels.tiles import BACKWARD, FORWARD, power_of_two, slabs_of
 
 COUNTS = ("EACH", "PARTS")
 """For which no kernel of its own is built where they happen to be 1 or a multiple of 16."""

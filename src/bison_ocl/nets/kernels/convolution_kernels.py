@@ -15,8 +15,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from bison_ocl.nets.runs import countable
-from bison_ocl.nets.tiles import ROOM, STEP, block, depth, length, stages, tile
+from bison_ocl.nets.kernels.over_runs import countable
+from bison_ocl.nets.kernels.tiles import ROOM, STEP, block, depth, length, stages, tile
 
 
 @triton.jit
