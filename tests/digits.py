@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from bison_ocl.batch import Batch
-from bison_ocl.data import digits
 from bison_ocl.data.dataset import Dataset
+from bison_ocl.data.sources import digits
 
 OF_EACH = 10
 """images of each digit, where there are few"""

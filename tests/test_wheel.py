@@ -121,7 +121,7 @@ def check_contents(folder: Path) -> None:
         names = archive.namelist()
     assert set((folder / "files").read_text().splitlines()) <= set(names)
     assert "bison_ocl/py.typed" in names
-    assert "bison_ocl/data/digits.npz" in names
+    assert "bison_ocl/data/sources/digits.npz" in names
     assert any(name.endswith("digits.LICENSE.txt") for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith("tests") for name in names)

@@ -1,4 +1,4 @@
-"""Build src/bison_ocl/data/digits.npz from scikit-learn's copy of the UCI digits.
+"""Build src/bison_ocl/data/sources/digits.npz from scikit-learn's copy of the UCI digits.
 
 Of each digit the first 174 images in file order are kept (the rarest digit, 8, has just 174);
 every fifth of them is a test image, the other 140 are training images. File order follows the
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
-TARGET = Path(__file__).parents[1] / "src" / "bison_ocl" / "data" / "digits.npz"
+TARGET = Path(__file__).parents[1] / "src" / "bison_ocl" / "data" / "sources" / "digits.npz"
 DIGITS, KEPT, TEST_EVERY = 10, 174, 5
 
 Bytes = npt.NDArray[np.uint8]

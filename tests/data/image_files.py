@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from bison_ocl.data.source import SPLITS, Images, Labels, Source, Split, chunks
+from bison_ocl.data.sources.source import SPLITS, Images, Labels, Source, Split, chunks
 
 
 def save(path: Path, colour: tuple[int, int, int] = (0, 0, 0), side: int = 8) -> Path:

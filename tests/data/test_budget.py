@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl.data.budget import Budget, Pool, open_regular, read_regular
+from bison_ocl.data.reading.budget import Budget, Pool, open_regular, read_regular
 from bison_ocl.errors import UserError
 from bison_ocl.stream import order
 from bison_ocl.stream.streams import parse

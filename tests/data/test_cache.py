@@ -21,10 +21,10 @@ import torch
 
 from bison_ocl import data as datasets
 from bison_ocl.batch import Batch
-from bison_ocl.data.cache import ARRAYS, file_sum, open_cached, seal, state_of_cache
 from bison_ocl.data.dataset import Dataset
-from bison_ocl.data.places import cache_folder, data_folder
-from bison_ocl.data.source import Images, Labels, Layout, Split
+from bison_ocl.data.sources.source import Images, Labels, Layout, Split
+from bison_ocl.data.storage.cache import ARRAYS, file_sum, open_cached, seal, state_of_cache
+from bison_ocl.data.storage.places import cache_folder, data_folder
 from bison_ocl.errors import UserError
 from tests.data.mutations import mutations
 

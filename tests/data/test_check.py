@@ -12,10 +12,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from bison_ocl import data as datasets
-from bison_ocl.cli import app
-from bison_ocl.data import official
+from bison_ocl.cli.app import app
 from bison_ocl.data.check import check, describe
 from bison_ocl.data.sheet import save
+from bison_ocl.data.storage import official
 from bison_ocl.errors import UserError
 from tests.data.official_files import Made, cifar10_files, cifar100_files, made, put
 from tests.data.test_cifar import real, there

@@ -17,8 +17,8 @@ import pytest
 import torch
 
 from bison_ocl import data as datasets
-from bison_ocl.data import contents
-from bison_ocl.data.source import SPLITS, Split, chunks
+from bison_ocl.data.reading import contents
+from bison_ocl.data.sources.source import SPLITS, Split, chunks
 from bison_ocl.errors import UserError
 from tests.data.little_memory import little_memory
 from tests.data.mutations import mutations, read_or_refused

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bison_ocl.data import decode as module
-from bison_ocl.data.decode import decode
+from bison_ocl.data.reading import decode as module
+from bison_ocl.data.reading.decode import decode
 from bison_ocl.errors import UserError
 from tests.data.little_memory import little_memory
 from tests.data.mutations import mutations, read_or_refused

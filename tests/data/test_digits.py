@@ -17,8 +17,8 @@ from tools import make_digits
 
 from bison_ocl import data as datasets
 from bison_ocl.batch import Batch
-from bison_ocl.data import digits
 from bison_ocl.data.dataset import Dataset
+from bison_ocl.data.sources import digits
 from tests.data.mutations import mutations, read_or_refused
 
 FILE = files("bison_ocl.data").joinpath("digits.npz")

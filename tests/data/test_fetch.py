@@ -15,11 +15,11 @@ from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
 from typer.testing import CliRunner
 
-from bison_ocl import cli
-from bison_ocl.data import fetch as module
-from bison_ocl.data import official
-from bison_ocl.data.fetch import fetch, only_https
-from bison_ocl.data.official import Archive
+from bison_ocl.cli.app import app
+from bison_ocl.data.storage import fetch as module
+from bison_ocl.data.storage import official
+from bison_ocl.data.storage.fetch import fetch, only_https
+from bison_ocl.data.storage.official import Archive
 from bison_ocl.errors import UserError
 
 CONTENT = bytes(range(256)) * 6000
@@ -265,7 +265,7 @@ def test_the_command_fetches_and_tells_the_next_step(
     _, archive = serve()
     monkeypatch.setitem(official.ARCHIVES, "split-cifar10", archive)
     asked = ["data", "fetch", "split-cifar10", "--data-dir", str(tmp_path)]
-    result = CliRunner().invoke(cli.app, asked, catch_exceptions=False)
+    result = CliRunner().invoke(app, asked, catch_exceptions=False)
     assert result.exit_code == 0
     assert f"{tmp_path / 'some.tar.gz'} is whole" in result.output
     assert "2 of 2 MB" in result.output
@@ -274,5 +274,5 @@ def test_the_command_fetches_and_tells_the_next_step(
 def test_a_dataset_without_official_archive_says_what_to_put_where(tmp_path: Path) -> None:
     asked = ["data", "fetch", "split-miniimagenet", "--data-dir", str(tmp_path)]
     with pytest.raises(UserError, match=r"Mini-ImageNet: put .*") as caught:
-        CliRunner().invoke(cli.app, asked, catch_exceptions=False)
+        CliRunner().invoke(app, asked, catch_exceptions=False)
     assert str(tmp_path) in str(caught.value)

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from bison_ocl import data as datasets
-from bison_ocl.data import folder, listing, pictures
-from bison_ocl.data.held_out import below, draw
-from bison_ocl.data.source import SPLITS
+from bison_ocl.data.reading import listing
+from bison_ocl.data.sources import folder, pictures
+from bison_ocl.data.sources.held_out import below, draw
+from bison_ocl.data.sources.source import SPLITS
 from bison_ocl.errors import UserError
 from tests.data.image_files import (
     both_splits,

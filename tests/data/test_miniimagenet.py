@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from bison_ocl import data as datasets
-from bison_ocl.data import miniimagenet
-from bison_ocl.data.cache import open_cached
-from bison_ocl.data.miniimagenet_rule import Benchmark, official
-from bison_ocl.data.source import Source
+from bison_ocl.data.sources import miniimagenet
+from bison_ocl.data.sources.miniimagenet_rule import Benchmark, official
+from bison_ocl.data.sources.source import Source
+from bison_ocl.data.storage.cache import open_cached
 from bison_ocl.errors import UserError
 from tests.data.image_files import (
     both_splits,

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bison_ocl import data as datasets
-from bison_ocl.data import tinyimagenet
-from bison_ocl.data.cache import open_cached
-from bison_ocl.data.source import Source
-from bison_ocl.data.tinyimagenet import Benchmark
+from bison_ocl.data.sources import tinyimagenet
+from bison_ocl.data.sources.source import Source
+from bison_ocl.data.sources.tinyimagenet import Benchmark
+from bison_ocl.data.storage.cache import open_cached
 from bison_ocl.errors import UserError
 from tests.data.image_files import colour_of, everything, later, numbers, save, zipped
 

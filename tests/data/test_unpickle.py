@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bison_ocl.data import opcodes, unpickle
+from bison_ocl.data.reading import opcodes, unpickle
 from bison_ocl.errors import UserError
 from tests.data.little_memory import little_memory
 from tests.data.mutations import mutations, read_or_refused

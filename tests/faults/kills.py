@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from bison_ocl.data import digits
+from bison_ocl.data.sources import digits
 from bison_ocl.experiments.carry.work import Unwatched
 from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.files import checkpoint

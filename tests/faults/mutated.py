@@ -26,10 +26,11 @@ from PIL import Image
 
 from bison_ocl import Learner
 from bison_ocl import data as datasets
-from bison_ocl.data import tinyimagenet, unpickle
-from bison_ocl.data.cache import file_sum, open_cached
-from bison_ocl.data.decode import decode
-from bison_ocl.data.source import SPLITS, Source
+from bison_ocl.data.reading import unpickle
+from bison_ocl.data.reading.decode import decode
+from bison_ocl.data.sources import tinyimagenet
+from bison_ocl.data.sources.source import SPLITS, Source
+from bison_ocl.data.storage.cache import file_sum, open_cached
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.report.folder import load as load_study

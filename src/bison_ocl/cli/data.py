@@ -18,15 +18,15 @@ Name = Annotated[str, typer.Argument(help="A dataset; see `bison-ocl datasets`."
 def fetch(name: Name, data_dir: DataDir = None) -> None:
     """Download the official archive of a dataset, or say what to put where."""
     from bison_ocl.data import source_of
-    from bison_ocl.data.official import ARCHIVES
+    from bison_ocl.data.storage.official import ARCHIVES
 
     if name not in ARCHIVES:
         source_of(name, data_dir)
         print(f"{name} is there; it has no official archive to download")
         return
-    from bison_ocl.data.bar import downloading
-    from bison_ocl.data.fetch import fetch
-    from bison_ocl.data.places import data_folder
+    from bison_ocl.data.storage.download_bar import downloading
+    from bison_ocl.data.storage.fetch import fetch
+    from bison_ocl.data.storage.places import data_folder
 
     with downloading(ARCHIVES[name].file) as watch:
         path = fetch(ARCHIVES[name], data_folder(data_dir), watch)
@@ -44,10 +44,10 @@ def check(
 ) -> None:
     """Read the files of a dataset: counts, checksums, duplicates and a contact sheet."""
     from bison_ocl.data import source_of
-    from bison_ocl.data.cache import state_of_cache
     from bison_ocl.data.check import check, describe
-    from bison_ocl.data.places import cache_folder
     from bison_ocl.data.sheet import save
+    from bison_ocl.data.storage.cache import state_of_cache
+    from bison_ocl.data.storage.places import cache_folder
 
     source = source_of(name, data_dir, **folder_options(image_size, tasks, held_out))
     findings = check(source)

@@ -14,10 +14,10 @@ def methods() -> None:
 
 def datasets() -> None:
     """List the datasets."""
-    from bison_ocl import data
     from bison_ocl.cli.catalogue import listing
+    from bison_ocl.data import DATASETS, sources
 
-    print(listing(data, data.DATASETS))
+    print(listing(sources, DATASETS))
 
 
 def streams() -> None:

@@ -15,7 +15,7 @@ from bison_ocl.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from bison_ocl.data.dataset import Dataset
-    from bison_ocl.data.source import Source
+    from bison_ocl.data.sources.source import Source
 
 DATASETS: dict[str, str] = {
     "split-digits": "digits",
@@ -25,7 +25,7 @@ DATASETS: dict[str, str] = {
     "split-tinyimagenet": "tinyimagenet",
     "folder:PATH": "folder",
 }
-"""Name to module of this package; the first line of the module says what the dataset is."""
+"""Name to module of `sources`; the first line of the module says what the dataset is."""
 
 
 def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Dataset:
@@ -35,15 +35,15 @@ def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Datas
     if not hasattr(module, "source"):
         dataset: Dataset = module.load()
         return dataset
-    from bison_ocl.data.cache import open_cached
-    from bison_ocl.data.places import cache_folder
+    from bison_ocl.data.storage.cache import open_cached
+    from bison_ocl.data.storage.places import cache_folder
 
     return open_cached(source_of(name, data_dir, **options), cache_folder(data_dir))
 
 
 def source_of(name: str, data_dir: str | Path | None = None, **options: Any) -> Source:
     """The files of a dataset: in the data folder, or in PATH for a name such as `folder:PATH`."""
-    from bison_ocl.data.places import data_folder, in_home
+    from bison_ocl.data.storage.places import data_folder, in_home
 
     module = module_of(name)
     if not hasattr(module, "source"):
@@ -67,4 +67,4 @@ def module_of(name: str) -> ModuleType:
     key = f"{kind}:PATH" if path else name
     if key not in DATASETS:
         raise UserError(unknown("dataset", name, DATASETS))
-    return import_module(f"{__name__}.{DATASETS[key]}")
+    return import_module(f"{__name__}.sources.{DATASETS[key]}")

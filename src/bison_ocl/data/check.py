@@ -10,10 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
-from bison_ocl.data.budget import open_regular
-from bison_ocl.data.listing import LARGEST_ARCHIVE
-from bison_ocl.data.official import SUMS
-from bison_ocl.data.source import SPLITS, Images, Labels, Layout, Source, Split, chunks, reading
+from bison_ocl.data.reading.budget import open_regular
+from bison_ocl.data.reading.listing import LARGEST_ARCHIVE
+from bison_ocl.data.sources.source import (
+    SPLITS,
+    Images,
+    Labels,
+    Layout,
+    Source,
+    Split,
+    chunks,
+    reading,
+)
+from bison_ocl.data.storage.official import SUMS
 from bison_ocl.errors import UserError, reason
 
 EACH = 8

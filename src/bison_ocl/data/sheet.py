@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from bison_ocl.data.check import EACH, Findings
-from bison_ocl.data.source import Images
+from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError, reason
 
 SIDE, GAP, NAME = 64, 4, 170

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bison_ocl.data.cifar10 import CIFAR10
+from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.evaluate.confusion import Floats, Integers, Pairs, column_precision
 from bison_ocl.experiments.records.results import Record
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
-from bison_ocl.data.cifar10 import CIFAR10
+from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.records.spec import PLAIN, precision_of

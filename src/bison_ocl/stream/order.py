@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from bison_ocl.data.budget import read_regular
 from bison_ocl.data.dataset import Dataset
-from bison_ocl.data.places import in_home
+from bison_ocl.data.reading.budget import read_regular
+from bison_ocl.data.storage.places import in_home
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.stream.tasks import Stream, disjoint
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
-from bison_ocl.data.places import cache_folder
+from bison_ocl.data.storage.places import cache_folder
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ, digests

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sized
 
-from bison_ocl.data.listing import Listing
+from bison_ocl.data.reading.listing import Listing
 from bison_ocl.errors import UserError
 
 SUFFIXES = (

@@ -13,8 +13,8 @@ from io import BytesIO
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from bison_ocl.data.budget import Pool
-from bison_ocl.data.source import Images
+from bison_ocl.data.reading.budget import Pool
+from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError
 
 VERSION = 1

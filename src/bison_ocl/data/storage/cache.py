@@ -30,9 +30,9 @@ import torch
 from numpy.typing import NDArray
 
 from bison_ocl.batch import Batch
-from bison_ocl.data.budget import open_regular, read_regular
 from bison_ocl.data.dataset import Dataset
-from bison_ocl.data.source import SPLITS, Labels, Layout, Source, Split, chunks, reading
+from bison_ocl.data.reading.budget import open_regular, read_regular
+from bison_ocl.data.sources.source import SPLITS, Labels, Layout, Source, Split, chunks, reading
 from bison_ocl.errors import UserError, reason
 from bison_ocl.files.durable import durable, sync_folder
 from bison_ocl.files.lock import locked

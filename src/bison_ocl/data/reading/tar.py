@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tarfile import BLOCKSIZE, XGLTYPE, XHDTYPE, ReadError, TarInfo
 from typing import IO
 
-from bison_ocl.data.budget import Budget
+from bison_ocl.data.reading.budget import Budget
 
 MOST_MEMBERS = 10_000
 MOST_EXTENDED = 1 << 16

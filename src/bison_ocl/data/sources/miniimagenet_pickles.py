@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from bison_ocl.data import unpickle
-from bison_ocl.data.budget import open_regular
-from bison_ocl.data.class_folders import expect_classes, expect_images
-from bison_ocl.data.miniimagenet_rule import RULE, Benchmark
-from bison_ocl.data.opcodes import MOST_BYTES
-from bison_ocl.data.source import Images, Labels, Layout, Split
+from bison_ocl.data.reading import unpickle
+from bison_ocl.data.reading.budget import open_regular
+from bison_ocl.data.reading.opcodes import MOST_BYTES
+from bison_ocl.data.sources.class_folders import expect_classes, expect_images
+from bison_ocl.data.sources.miniimagenet_rule import RULE, Benchmark
+from bison_ocl.data.sources.source import Images, Labels, Layout, Split
 from bison_ocl.errors import UserError
 
 PICKLES = tuple(f"mini-imagenet-cache-{part}.pkl" for part in ("train", "val", "test"))

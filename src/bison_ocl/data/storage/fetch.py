@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bison_ocl.data.budget import Budget
-from bison_ocl.data.official import Archive
+from bison_ocl.data.reading.budget import Budget
+from bison_ocl.data.storage.official import Archive
 from bison_ocl.errors import UserError, reason
 from bison_ocl.files.lock import locked
 

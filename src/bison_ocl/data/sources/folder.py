@@ -13,12 +13,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from bison_ocl.data.class_folders import Classes, class_folders, expect_classes
-from bison_ocl.data.deferred import Deferred
-from bison_ocl.data.held_out import below
-from bison_ocl.data.listing import Listing, listing
-from bison_ocl.data.pictures import Pictures, labelled
-from bison_ocl.data.source import Source
+from bison_ocl.data.reading.listing import Listing, listing
+from bison_ocl.data.sources.class_folders import Classes, class_folders, expect_classes
+from bison_ocl.data.sources.held_out import below
+from bison_ocl.data.sources.pictures import Pictures, labelled
+from bison_ocl.data.sources.source import Source
+from bison_ocl.data.storage.deferred import Deferred
 from bison_ocl.errors import UserError
 
 RULE = "folder 1, seed 0"

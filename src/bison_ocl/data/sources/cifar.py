@@ -10,9 +10,9 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from bison_ocl.data import unpickle
-from bison_ocl.data.contents import Archive, Folder
-from bison_ocl.data.source import SPLITS, Images, Labels, Layout, Split
+from bison_ocl.data.reading import unpickle
+from bison_ocl.data.reading.contents import Archive, Folder
+from bison_ocl.data.sources.source import SPLITS, Images, Labels, Layout, Split
 from bison_ocl.errors import UserError, reason
 
 RULES = 1

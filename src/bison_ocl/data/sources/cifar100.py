@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bison_ocl.data.cifar import Binary, Cifar, Pickled, Variant, Version, find
+from bison_ocl.data.sources.cifar import Binary, Cifar, Pickled, Variant, Version, find
 
 CIFAR100 = Variant(
     name="split-cifar100",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bison_ocl.data.fetch import Watch
+from bison_ocl.data.storage.fetch import Watch
 
 
 @contextmanager

@@ -13,12 +13,17 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from bison_ocl.data.class_folders import Classes, class_folders, expect_classes, expect_images
-from bison_ocl.data.deferred import Deferred
-from bison_ocl.data.listing import Listing, listing
-from bison_ocl.data.locate import locate
-from bison_ocl.data.pictures import Pictures, labelled
-from bison_ocl.data.source import Source
+from bison_ocl.data.reading.listing import Listing, listing
+from bison_ocl.data.sources.class_folders import (
+    Classes,
+    class_folders,
+    expect_classes,
+    expect_images,
+)
+from bison_ocl.data.sources.pictures import Pictures, labelled
+from bison_ocl.data.sources.source import Source
+from bison_ocl.data.storage.deferred import Deferred
+from bison_ocl.data.storage.locate import locate
 from bison_ocl.errors import UserError
 
 NAME = "split-tinyimagenet"

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bison_ocl.data import decode
-from bison_ocl.data.class_folders import Classes
-from bison_ocl.data.listing import Listing
-from bison_ocl.data.source import SPLITS, Images, Labels, Layout, Split
+from bison_ocl.data.reading import decode
+from bison_ocl.data.reading.listing import Listing
+from bison_ocl.data.sources.class_folders import Classes
+from bison_ocl.data.sources.source import SPLITS, Images, Labels, Layout, Split
 from bison_ocl.errors import UserError
 
 CHUNK = 256

@@ -20,8 +20,8 @@ from pathlib import Path, PurePosixPath
 from tarfile import AREGTYPE, REGTYPE, TarError, TarInfo
 from typing import IO, Any
 
-from bison_ocl.data.budget import Budget, open_regular
-from bison_ocl.data.tar import members
+from bison_ocl.data.reading.budget import Budget, open_regular
+from bison_ocl.data.reading.tar import members
 from bison_ocl.errors import UserError
 
 BROKEN = (TarError, EOFError, zlib.error, gzip.BadGzipFile)

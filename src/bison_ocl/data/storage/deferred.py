@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.data import decode
-from bison_ocl.data.pictures import Pictures
-from bison_ocl.data.source import Images, Labels, Layout, Split
+from bison_ocl.data.reading import decode
+from bison_ocl.data.sources.pictures import Pictures
+from bison_ocl.data.sources.source import Images, Labels, Layout, Split
 
 
 @dataclass

@@ -13,7 +13,7 @@ import pickletools
 from pickletools import OpcodeInfo
 from typing import IO, NamedTuple
 
-from bison_ocl.data.budget import Budget
+from bison_ocl.data.reading.budget import Budget
 
 MOST_BYTES = 1 << 32
 """of a pickle; the largest of Mini-ImageNet has 2.5e9"""

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bison_ocl.data.budget import Budget, open_regular, read_regular
+from bison_ocl.data.reading.budget import Budget, open_regular, read_regular
 from bison_ocl.errors import UserError, reason
 
 LEFT_BEHIND = frozenset({"thumbs.db", "desktop.ini", "__macosx"})

@@ -15,7 +15,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bison_ocl.data.opcodes import Refused, check
+from bison_ocl.data.reading.opcodes import Refused, check
 from bison_ocl.errors import UserError
 
 NUMBERS = {"b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"}

@@ -16,14 +16,19 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bison_ocl.data.class_folders import Classes, class_folders, expect_classes, expect_images
-from bison_ocl.data.deferred import Deferred
-from bison_ocl.data.listing import CONTROL, Listing, listing
-from bison_ocl.data.locate import locate
-from bison_ocl.data.miniimagenet_pickles import PICKLES, Pickles
-from bison_ocl.data.miniimagenet_rule import RULE, Benchmark, official
-from bison_ocl.data.pictures import Pictures, labelled
-from bison_ocl.data.source import Source
+from bison_ocl.data.reading.listing import CONTROL, Listing, listing
+from bison_ocl.data.sources.class_folders import (
+    Classes,
+    class_folders,
+    expect_classes,
+    expect_images,
+)
+from bison_ocl.data.sources.miniimagenet_pickles import PICKLES, Pickles
+from bison_ocl.data.sources.miniimagenet_rule import RULE, Benchmark, official
+from bison_ocl.data.sources.pictures import Pictures, labelled
+from bison_ocl.data.sources.source import Source
+from bison_ocl.data.storage.deferred import Deferred
+from bison_ocl.data.storage.locate import locate
 from bison_ocl.errors import UserError
 
 NAME = "split-miniimagenet"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bison_ocl.data.cifar import Binary, Cifar, Pickled, Variant, Version, find
+from bison_ocl.data.sources.cifar import Binary, Cifar, Pickled, Variant, Version, find
 
 BATCHES = tuple(f"data_batch_{number}" for number in range(1, 6))
 CIFAR10 = Variant(

@@ -25,7 +25,7 @@ SHA256 = "d7471198b1e22a55d84c054dadee374165ce1cead318668d86d2d657f688a344"
 
 def load() -> Dataset:
     """Split digits: 5 tasks of 2 digits."""
-    return from_bytes(files("bison_ocl.data").joinpath("digits.npz").read_bytes())
+    return from_bytes(files("bison_ocl.data.sources").joinpath("digits.npz").read_bytes())
 
 
 def from_bytes(content: bytes) -> Dataset:

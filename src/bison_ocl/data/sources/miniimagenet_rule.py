@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from bison_ocl.data.held_out import lowest
+from bison_ocl.data.sources.held_out import lowest
 
 RULE = "split-miniimagenet 1, seed 0"
 
@@ -41,5 +41,6 @@ class Benchmark:
 
 def official() -> Benchmark:
     """100 classes of 500 + 100 images of 84x84, 10 tasks."""
-    lines = files("bison_ocl.data").joinpath("miniimagenet.txt").read_text("utf-8").splitlines()
+    text = files("bison_ocl.data.sources").joinpath("miniimagenet.txt").read_text("utf-8")
+    lines = text.splitlines()
     return Benchmark({wnid: name for wnid, name in (line.split("\t") for line in lines)})

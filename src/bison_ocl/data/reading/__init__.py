@@ -1,0 +1,1 @@
+"""Untrusted files read with a budget: pickles, archives, images."""

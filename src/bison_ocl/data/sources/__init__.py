@@ -1,0 +1,1 @@
+"""Datasets by name: what each reads, from which files."""

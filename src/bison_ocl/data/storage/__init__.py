@@ -1,0 +1,1 @@
+"""Where archives and caches lie: downloads, folders, verified caches."""
