@@ -17,9 +17,9 @@ from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.terminal.lines import in_lines
 from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.methods import METHODS
-from bison_ocl.report.folder import prepared
-from bison_ocl.report.layouts import overview
-from bison_ocl.report.markdown import markdown
+from bison_ocl.report.formats.markdown import markdown
+from bison_ocl.report.study.study import prepared
+from bison_ocl.report.tables.layouts import overview
 
 DATA, MEMORY, OUT = "split-digits", 100, Path("results/digits")
 

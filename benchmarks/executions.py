@@ -31,7 +31,7 @@ from bison_ocl.experiments.train.devices import resident
 from bison_ocl.experiments.train.group import alive, engine_on
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
-from bison_ocl.report.significance import sign_flip
+from bison_ocl.report.study.significance import sign_flip
 from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
 from bison_ocl.stream.tasks import Stream, side_by_side

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from bison_ocl.experiments.records.intransigence import REFERENCE
 from bison_ocl.experiments.records.results import Record, whole
 from bison_ocl.experiments.records.spec import PLAIN, precision_of
-from bison_ocl.report.folder import prepared
-from bison_ocl.report.names import variant
-from bison_ocl.report.paper import published
+from bison_ocl.report.study.names import variant
+from bison_ocl.report.study.paper import published
+from bison_ocl.report.study.study import prepared
 from bison_ocl.stream.streams import DEFAULT
 
 METRICS = ("AA", "AF_table", "AI")

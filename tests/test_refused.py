@@ -22,7 +22,7 @@ from bison_ocl.methods.er import ER
 from bison_ocl.methods.lode import LODE
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.methods.ocm import OCM
-from bison_ocl.report.folder import by_rule, diverged
+from bison_ocl.report.study.study import by_rule, diverged
 from bison_ocl.state import State
 from tests.contract.test_resume import Stop, Watcher, fresh
 from tests.tiny import begin, images, readable, same, snapshot, stream

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
-from bison_ocl.report.cells import Cell, Table
-from bison_ocl.report.folder import load
-from bison_ocl.report.layouts import tables
+from bison_ocl.report.study.study import load
+from bison_ocl.report.tables.cells import Cell, Table
+from bison_ocl.report.tables.layouts import tables
 
 PROJECT = Path(__file__).parents[1]
 BEGIN, END = "<!-- all methods -->\n", "<!-- end of all methods -->\n"

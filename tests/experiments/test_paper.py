@@ -13,7 +13,7 @@ from bison_ocl.experiments.plan.plan import Plan, plan
 from bison_ocl.experiments.plan.units import jobs, specs
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
-from bison_ocl.report import paper
+from bison_ocl.report.study import paper
 from bison_ocl.stream.streams import canonical
 
 RUNS = {

@@ -15,9 +15,9 @@ from bison_ocl.experiments.carry.rerun import job_of
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.methods.settings import configured
-from bison_ocl.report.figures import save
-from bison_ocl.report.folder import experiment, load
-from bison_ocl.report.layouts import tables
+from bison_ocl.report.figures.drawing import save
+from bison_ocl.report.study.study import experiment, load
+from bison_ocl.report.tables.layouts import tables
 from bison_ocl.report.write import write
 from bison_ocl.stream.streams import parse
 from tests.experiments.disk import complaint

@@ -33,9 +33,9 @@ from bison_ocl.data.sources.source import SPLITS, Source
 from bison_ocl.data.storage.cache import file_sum, open_cached
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
-from bison_ocl.report.folder import load as load_study
-from bison_ocl.report.layouts import tables
-from bison_ocl.report.markdown import markdown
+from bison_ocl.report.formats.markdown import markdown
+from bison_ocl.report.study.study import load as load_study
+from bison_ocl.report.tables.layouts import tables
 from tests.contract.test_resume import fresh
 from tests.data.image_files import everything, zipped
 from tests.data.little_memory import little_memory

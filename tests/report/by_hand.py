@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bison_ocl.report.cells import Cell, Column, Label, Line, Table
-from bison_ocl.report.measures import AA, Measure
-from bison_ocl.report.paper import Published
+from bison_ocl.report.study.measures import AA, Measure
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
 
 PLACE = ("split-digits", "{}", "class-incremental", 100)
 

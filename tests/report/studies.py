@@ -9,7 +9,7 @@ import numpy as np
 
 from bison_ocl.experiments.records.intransigence import with_intransigence
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.folder import Study, by_rule
+from bison_ocl.report.study.study import Study, by_rule
 from tests.report.records import records
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bison_ocl.report.measures import PARAMETERS, TOTAL
-from bison_ocl.report.paper import Published
+from bison_ocl.report.study.measures import PARAMETERS, TOTAL
+from bison_ocl.report.study.paper import Published
 from tests.report.by_hand import cell
 
 

@@ -7,13 +7,20 @@ import math
 import pytest
 
 from bison_ocl.experiments.plan.paper import C10, MINI
-from bison_ocl.report.cells import Cell, Column, Label, Line, Table
-from bison_ocl.report.claims import best, by_class_means, counts, in_short, nearness, outliers
-from bison_ocl.report.folder import Study
-from bison_ocl.report.labels import method_label
-from bison_ocl.report.layouts import tables
-from bison_ocl.report.measures import AA, AI, Measure
-from bison_ocl.report.paper import Published
+from bison_ocl.report.study.labels import method_label
+from bison_ocl.report.study.measures import AA, AI, Measure
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.study.study import Study
+from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
+from bison_ocl.report.tables.claims import (
+    best,
+    by_class_means,
+    counts,
+    in_short,
+    nearness,
+    outliers,
+)
+from bison_ocl.report.tables.layouts import tables
 from tests.report.studies import study
 
 BY_POSITION = Label("OCM (old_logits=position)", printed="ocm", reading=True)

@@ -10,8 +10,8 @@ import pytest
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.folder import load
-from bison_ocl.report.names import variant
+from bison_ocl.report.study.names import variant
+from bison_ocl.report.study.study import load
 from tests.report.records import records
 
 

@@ -11,19 +11,19 @@ from functools import cache
 import pytest
 from rich.console import Console
 
-from bison_ocl.report import text
-from bison_ocl.report.cells import Cell, Column, Label, Line, Table
-from bison_ocl.report.csv import HEAD, comma_separated
-from bison_ocl.report.folder import prepared
-from bison_ocl.report.latex import BROADEST, latex
-from bison_ocl.report.latex import escaped as latex_escaped
-from bison_ocl.report.layouts import tables
-from bison_ocl.report.markdown import escaped as markdown_escaped
-from bison_ocl.report.markdown import markdown
-from bison_ocl.report.marks import marked
-from bison_ocl.report.measures import AA, AI
-from bison_ocl.report.paper import Published
-from bison_ocl.report.wording import told_runs
+from bison_ocl.report.formats import text
+from bison_ocl.report.formats.csv import HEAD, comma_separated
+from bison_ocl.report.formats.latex import BROADEST, latex
+from bison_ocl.report.formats.latex import escaped as latex_escaped
+from bison_ocl.report.formats.markdown import escaped as markdown_escaped
+from bison_ocl.report.formats.markdown import markdown
+from bison_ocl.report.formats.wording import told_runs
+from bison_ocl.report.study.measures import AA, AI
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.study.study import prepared
+from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
+from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.marks import marked
 from tests.report.records import records
 
 PLACE = ("split-cifar10", "{}", "class-incremental", 200)

@@ -12,11 +12,11 @@ from unicodedata import category
 import pytest
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.csv import comma_separated, harmless
-from bison_ocl.report.folder import load
-from bison_ocl.report.layouts import tables
-from bison_ocl.report.printable import printable, with_printable_names
-from bison_ocl.report.text import show
+from bison_ocl.report.formats.csv import comma_separated, harmless
+from bison_ocl.report.formats.printable import printable, with_printable_names
+from bison_ocl.report.formats.text import show
+from bison_ocl.report.study.study import load
+from bison_ocl.report.tables.layouts import tables
 from bison_ocl.report.write import write
 from tests.report.records import records
 from tests.report.test_folder import put

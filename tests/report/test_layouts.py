@@ -12,10 +12,10 @@ from bison_ocl.evaluate.confusion import column_precision
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.methods.settings import configured, settings_of
-from bison_ocl.report.cells import Cell, Table
-from bison_ocl.report.folder import prepared
-from bison_ocl.report.layouts import tables
-from bison_ocl.report.paper import Published
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.study.study import prepared
+from bison_ocl.report.tables.cells import Cell, Table
+from bison_ocl.report.tables.layouts import tables
 from tests.report.records import records
 
 made_up = cache(records)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bison_ocl.report.cells import Cell, Table
-from bison_ocl.report.marks import against, least_seeds, marked
-from bison_ocl.report.measures import AA, AF, Measure
-from bison_ocl.report.significance import holm, sign_flip
+from bison_ocl.report.study.measures import AA, AF, Measure
+from bison_ocl.report.study.significance import holm, sign_flip
+from bison_ocl.report.tables.cells import Cell, Table
+from bison_ocl.report.tables.marks import against, least_seeds, marked
 from tests.report.by_hand import cell, column, table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.report.paper import Published, lines, numbers, printed, published
+from bison_ocl.report.study.paper import Published, lines, numbers, printed, published
 
 
 def test_the_main_tables_are_whole() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bison_ocl.report.significance import holm, sign_flip
+from bison_ocl.report.study.significance import holm, sign_flip
 
 
 @pytest.mark.parametrize("n", [2, 5, 9])

@@ -9,7 +9,7 @@ import pytest
 
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments.records.intransigence import with_intransigence
-from bison_ocl.report.tables import percent, rows, show
+from bison_ocl.report.tables.overview import percent, rows, show
 
 GOOD = [[0.9, 0.0], [0.7, 0.8]]
 BETTER = [[1.0, 0.0], [0.9, 0.6]]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bison_ocl.report.folder import prepared
-from bison_ocl.report.layouts import tables
-from bison_ocl.report.markdown import markdown
-from bison_ocl.report.tables import rows, show
+from bison_ocl.report.formats.markdown import markdown
+from bison_ocl.report.study.study import prepared
+from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.overview import rows, show
 from tests.report.records import records
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bison_ocl.report import wording
-from bison_ocl.report.cells import Cell, Label, Line, Table
-from bison_ocl.report.marks import marked
-from bison_ocl.report.measures import PARAMETERS, TOTAL
-from bison_ocl.report.paper import Published
+from bison_ocl.report.formats import wording
+from bison_ocl.report.study.measures import PARAMETERS, TOTAL
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.tables.cells import Cell, Label, Line, Table
+from bison_ocl.report.tables.marks import marked
 from tests.report.by_hand import cell, column, table
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from bison_ocl.cli import main
 from bison_ocl.report import figures
-from bison_ocl.report.summary import counted, ranges
+from bison_ocl.report.formats.results_page import counted, ranges
 from bison_ocl.report.write import write
 from tests.report.records import records
 from tests.report.test_folder import put

@@ -15,7 +15,7 @@ from bison_ocl.experiments.records.intransigence import with_intransigence
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.settings import configured, settings_of
-from bison_ocl.report.tables import rows
+from bison_ocl.report.tables.overview import rows
 from bison_ocl.stream.streams import STREAMS, stream_of
 from tests.contract.test_resume import train
 from tests.tiny import images

@@ -32,7 +32,7 @@ def write_and_show(
 ) -> None:
     """Write the report of some folders and print the tables of some items, or of all."""
     from bison_ocl.experiments.terminal.bar import say
-    from bison_ocl.report.text import show
+    from bison_ocl.report.formats.text import show
     from bison_ocl.report.write import write
 
     written = write(*folders, out=out, with_page=with_page)
@@ -52,7 +52,7 @@ def demo(
 
     asked = parse_seeds(seeds)
     from bison_ocl.experiments.demo import train_all
-    from bison_ocl.report.tables import rows, show
+    from bison_ocl.report.tables.overview import rows, show
     from bison_ocl.report.write import write
 
     show(rows(train_all(out, asked)))

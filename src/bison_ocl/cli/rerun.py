@@ -19,7 +19,7 @@ def rerun(
     """Run a record again from itself and say whether it comes out the same."""
     from bison_ocl.experiments.carry.rerun import chosen, compared, rerun
     from bison_ocl.experiments.terminal.bar import say, watching
-    from bison_ocl.report.tables import rows, show
+    from bison_ocl.report.tables.overview import rows, show
 
     record = chosen(place)
     again = rerun(record, out, chosen_device(device), data_dir, watching, say)

@@ -77,8 +77,8 @@ def run(
     from bison_ocl.experiments.tracking import track_all, tracker
     from bison_ocl.experiments.train.runner import Job, run
     from bison_ocl.methods.settings import parse
-    from bison_ocl.report.folder import doubts, prepared
-    from bison_ocl.report.tables import rows, show
+    from bison_ocl.report.study.study import doubts, prepared
+    from bison_ocl.report.tables.overview import rows, show
 
     job = Job(
         method,

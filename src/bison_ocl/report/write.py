@@ -10,14 +10,14 @@ from pathlib import Path
 from bison_ocl.experiments.terminal.bar import say
 from bison_ocl.files.durable import check_writable, write_atomically
 from bison_ocl.report import figures, page
-from bison_ocl.report.cells import Table
-from bison_ocl.report.csv import comma_separated
-from bison_ocl.report.folder import load
-from bison_ocl.report.latex import latex
-from bison_ocl.report.layouts import tables
-from bison_ocl.report.markdown import markdown
-from bison_ocl.report.summary import summary
-from bison_ocl.report.text import text
+from bison_ocl.report.formats.csv import comma_separated
+from bison_ocl.report.formats.latex import latex
+from bison_ocl.report.formats.markdown import markdown
+from bison_ocl.report.formats.results_page import summary
+from bison_ocl.report.formats.text import text
+from bison_ocl.report.study.study import load
+from bison_ocl.report.tables.cells import Table
+from bison_ocl.report.tables.layouts import tables
 
 FORMATS = {"txt": text, "md": markdown, "tex": latex, "csv": comma_separated}
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from bison_ocl.report.figures.confusion import confusion
-from bison_ocl.report.figures.groups import NotShown
+from bison_ocl.report.study.groups import NotShown
 from tests.report.figures.drawn import of, panel, records
 
 PAIRED = [3, 5, 4, 7, 1, 9, 0, 8, 2, 6]

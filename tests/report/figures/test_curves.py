@@ -8,7 +8,7 @@ from matplotlib.collections import PolyCollection
 
 from bison_ocl.evaluate.metrics import accuracy_curve
 from bison_ocl.report.figures.curves import curves
-from bison_ocl.report.folder import own
+from bison_ocl.report.study.study import own
 from tests.report.figures.drawn import legend_texts, line, note, of, panel, records
 
 

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
-from bison_ocl.report.figures.groups import NotShown
 from bison_ocl.report.figures.interplay import interplay
+from bison_ocl.report.study.groups import NotShown
 from tests.report.figures.drawn import of, panel, percent, records
 
 

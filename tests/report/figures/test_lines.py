@@ -8,9 +8,9 @@ import pytest
 from bison_ocl.report.figures.alpha_eta import alpha_eta
 from bison_ocl.report.figures.beside_paper import beside_paper
 from bison_ocl.report.figures.buffer_batch import buffer_batch
-from bison_ocl.report.figures.groups import NotShown
 from bison_ocl.report.figures.losses import losses
 from bison_ocl.report.figures.views import VIEWS
+from bison_ocl.report.study.groups import NotShown
 from tests.report.figures.drawn import legend_texts, line, of, panel, percent, records
 
 

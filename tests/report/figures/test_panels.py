@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bison_ocl.report.figures.groups import grouped
-from bison_ocl.report.figures.panels import panels
-from bison_ocl.report.figures.style import look
-from bison_ocl.report.labels import labelled
+from bison_ocl.report.figures.drawing.panels import panels
+from bison_ocl.report.figures.drawing.style import look
+from bison_ocl.report.study.groups import grouped
+from bison_ocl.report.study.labels import labelled
 from tests.report.figures.drawn import of, records
 
 

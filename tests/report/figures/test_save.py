@@ -12,8 +12,8 @@ from PIL import Image
 
 from bison_ocl.errors import UserError
 from bison_ocl.report.figures.curves import curves
+from bison_ocl.report.figures.drawing.save import save
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.figures.save import save
 from tests.report.figures.drawn import records
 
 

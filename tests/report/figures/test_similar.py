@@ -7,10 +7,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 
-from bison_ocl.report.figures.groups import NotShown
 from bison_ocl.report.figures.newest_precision import newest_precision
 from bison_ocl.report.figures.similar_bars import similar_bars
 from bison_ocl.report.figures.similar_curves import similar_curves
+from bison_ocl.report.study.groups import NotShown
 from tests.report.figures.drawn import legend_texts, line, of, panel, records
 
 PARTNER = {3: 5, 5: 3, 4: 7, 7: 4, 1: 9, 9: 1, 0: 8, 8: 0, 2: 6, 6: 2}

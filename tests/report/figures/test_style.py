@@ -10,7 +10,7 @@ from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
 from bison_ocl.methods import METHODS
-from bison_ocl.report.figures.style import LOOKS, PALETTE, common_look, look, numbered
+from bison_ocl.report.figures.drawing.style import LOOKS, PALETTE, common_look, look, numbered
 
 
 def test_no_look_is_left_of_a_method_that_is_gone() -> None:

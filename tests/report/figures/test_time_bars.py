@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bison_ocl.report.figures.groups import NotShown
 from bison_ocl.report.figures.time_bars import time_bars
+from bison_ocl.report.study.groups import NotShown
 from tests.report.figures.drawn import legend_texts, note, of, records
 
 

@@ -9,7 +9,7 @@ import pytest
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.report.figures import VIEWS, save_all
 from bison_ocl.report.figures.views import drawn
-from bison_ocl.report.folder import Study
+from bison_ocl.report.study.study import Study
 from tests.report.figures.drawn import of
 
 

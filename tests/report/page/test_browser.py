@@ -17,8 +17,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from bison_ocl.report.folder import Study, load
 from bison_ocl.report.page import write
+from bison_ocl.report.study.study import Study, load
 from tests.report.records import records
 from tests.report.studies import prepared, study
 

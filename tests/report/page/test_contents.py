@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bison_ocl.report.figures.style import LOOKS
-from bison_ocl.report.folder import Study
-from bison_ocl.report.layouts import tables
+from bison_ocl.report.figures.drawing.style import LOOKS
 from bison_ocl.report.page.contents import Pool, contents, drawn, trimmed
 from bison_ocl.report.page.row import Contents
+from bison_ocl.report.study.study import Study
+from bison_ocl.report.tables.layouts import tables
 from tests.report.records import records
 from tests.report.studies import prepared, study
 

@@ -10,16 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.cells import Label
 from bison_ocl.report.figures.curves import count_tasks, draw
-from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
-from bison_ocl.report.figures.groups import Floats, Group, NotShown
-from bison_ocl.report.figures.panels import Line, panels, place_title, seeds
-from bison_ocl.report.figures.style import common_look
-from bison_ocl.report.folder import own
-from bison_ocl.report.labels import LabelOf, label_of
-from bison_ocl.report.names import memory_name, stream_name
-from bison_ocl.report.places import place_of
+from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
+from bison_ocl.report.figures.drawing.panels import Line, panels, place_title, seeds
+from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.groups import Floats, Group, NotShown
+from bison_ocl.report.study.labels import LabelOf, label_of
+from bison_ocl.report.study.names import memory_name, stream_name
+from bison_ocl.report.study.places import place_of
+from bison_ocl.report.study.study import own
+from bison_ocl.report.tables.cells import Label
 
 AXES = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
 NOTE = "At the end of each task, mean over runs."

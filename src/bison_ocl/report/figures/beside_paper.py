@@ -11,14 +11,14 @@ from matplotlib.lines import Line2D
 
 from bison_ocl.experiments.records.intransigence import REFERENCE
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import paper
-from bison_ocl.report.figures.grid import grid, note
-from bison_ocl.report.figures.groups import compared, deviation
-from bison_ocl.report.figures.panels import Panel, panels, seeds
-from bison_ocl.report.figures.style import PALETTE, common_look
-from bison_ocl.report.labels import label_of
-from bison_ocl.report.names import memory_name, method_name, stream_name
-from bison_ocl.report.places import Place
+from bison_ocl.report.figures.drawing.grid import grid, note
+from bison_ocl.report.figures.drawing.panels import Panel, panels, seeds
+from bison_ocl.report.figures.drawing.style import PALETTE, common_look
+from bison_ocl.report.study import paper
+from bison_ocl.report.study.groups import compared, deviation
+from bison_ocl.report.study.labels import label_of
+from bison_ocl.report.study.names import memory_name, method_name, stream_name
+from bison_ocl.report.study.places import Place
 
 NOTE = "Filled: ours ± one standard deviation. Hollow: the paper's."
 

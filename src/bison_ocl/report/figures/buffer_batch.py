@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.figures.grid import THIN, grid, note
-from bison_ocl.report.figures.groups import NotShown, compared, deviation
-from bison_ocl.report.figures.panels import Line, Panel, panels
-from bison_ocl.report.figures.style import GREY, common_look, look
-from bison_ocl.report.labels import labelled
-from bison_ocl.report.names import method_name
+from bison_ocl.report.figures.drawing.grid import THIN, grid, note
+from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
+from bison_ocl.report.figures.drawing.style import GREY, common_look, look
+from bison_ocl.report.study.groups import NotShown, compared, deviation
+from bison_ocl.report.study.labels import labelled
+from bison_ocl.report.study.names import method_name
 
 FLAT = 32
 """beyond this size the paper sees little gain"""

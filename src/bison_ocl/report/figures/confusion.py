@@ -12,13 +12,13 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.classes import similar_pairs
-from bison_ocl.report.figures.grid import grid, note
-from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared
-from bison_ocl.report.figures.panels import Line, panels, place_title, seeds
-from bison_ocl.report.figures.style import CENTRED, common_look, ink
-from bison_ocl.report.labels import label_of
-from bison_ocl.report.names import class_name
+from bison_ocl.report.figures.drawing.grid import grid, note
+from bison_ocl.report.figures.drawing.panels import Line, panels, place_title, seeds
+from bison_ocl.report.figures.drawing.style import CENTRED, common_look, ink
+from bison_ocl.report.study.classes import similar_pairs
+from bison_ocl.report.study.groups import Floats, Group, NotShown, compared
+from bison_ocl.report.study.labels import label_of
+from bison_ocl.report.study.names import class_name
 
 MOST = 24
 """matrices of one figure"""

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
-from bison_ocl.report.figures.groups import Floats, deviation, mean
-from bison_ocl.report.figures.panels import Line, Panel, panels
-from bison_ocl.report.figures.style import common_look
-from bison_ocl.report.labels import label_of
+from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
+from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
+from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.groups import Floats, deviation, mean
+from bison_ocl.report.study.labels import label_of
 
 MOST_TICKS = 12
 MOST_BANDS = 5

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.figures.grid import AF_CONVENTION, grid, lay_out, note
-from bison_ocl.report.figures.groups import Floats, NotShown, grouped
-from bison_ocl.report.figures.panels import Line, Panel, panels
-from bison_ocl.report.figures.point_names import name_points
-from bison_ocl.report.figures.style import common_look
-from bison_ocl.report.labels import label_of
+from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, grid, lay_out, note
+from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
+from bison_ocl.report.figures.drawing.point_names import name_points
+from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.groups import Floats, NotShown, grouped
+from bison_ocl.report.study.labels import label_of
 
 METRICS = ("AI", "AF_table", "AA")
 """x, y and colour"""

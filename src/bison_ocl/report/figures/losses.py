@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.curves import MOST_BANDS
-from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
-from bison_ocl.report.figures.groups import NotShown, deviation, mean
-from bison_ocl.report.figures.panels import Line, panels
-from bison_ocl.report.figures.style import common_look
-from bison_ocl.report.folder import own
-from bison_ocl.report.labels import label_of
+from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
+from bison_ocl.report.figures.drawing.panels import Line, panels
+from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.groups import NotShown, deviation, mean
+from bison_ocl.report.study.labels import label_of
+from bison_ocl.report.study.study import own
 
 NOTE = "Mean over runs. Methods minimise different functions: compare shapes, not levels."
 

@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.figures.bars import Bar, bar_legend, beside
-from bison_ocl.report.figures.grid import AF_CONVENTION, THIN, grid, note
-from bison_ocl.report.figures.groups import compared
-from bison_ocl.report.figures.panels import Line, panels
-from bison_ocl.report.figures.style import common_look
-from bison_ocl.report.labels import label_of
+from bison_ocl.report.figures.drawing.bars import Bar, bar_legend, beside
+from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, THIN, grid, note
+from bison_ocl.report.figures.drawing.panels import Line, panels
+from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.groups import compared
+from bison_ocl.report.study.labels import label_of
 
 METRICS = {"AA": "AA ↑", "AF_table": "AF ↓", "AI": "AI ↓"}
 MEANINGS = {

@@ -11,14 +11,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.classes import newest, shown_precision
-from bison_ocl.report.figures.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.confusion import with_confusion
-from bison_ocl.report.figures.grid import THIN, grid, note
-from bison_ocl.report.figures.groups import Floats, Group, NotShown
-from bison_ocl.report.figures.panels import place_title, seeds
-from bison_ocl.report.figures.style import common_look
-from bison_ocl.report.names import class_name
+from bison_ocl.report.figures.drawing.bars import Bar, bar_legend, beside
+from bison_ocl.report.figures.drawing.grid import THIN, grid, note
+from bison_ocl.report.figures.drawing.panels import place_title, seeds
+from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.classes import newest, shown_precision
+from bison_ocl.report.study.groups import Floats, Group, NotShown
+from bison_ocl.report.study.names import class_name
 
 NOTE = "Of the images given one of the newest classes, the share that is right; 0 without any."
 

@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.figures.grid import AF_CONVENTION, grid, note
-from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared
-from bison_ocl.report.figures.panels import Line, Panel, panels
-from bison_ocl.report.figures.style import CENTRED, VERMILION, common_look, ink
-from bison_ocl.report.labels import labelled
-from bison_ocl.report.names import variant
-from bison_ocl.report.weights import WEIGHTS
+from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, grid, note
+from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
+from bison_ocl.report.figures.drawing.style import CENTRED, VERMILION, common_look, ink
+from bison_ocl.report.study.groups import Floats, Group, NotShown, compared
+from bison_ocl.report.study.labels import labelled
+from bison_ocl.report.study.names import variant
+from bison_ocl.report.tables.sensitivity import WEIGHTS
 
 NOTE = (
     "Means over runs. Solid frame: the best cell. Dashed frame: the weights that the paper uses. "

@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from bison_ocl.evaluate.confusion import Measure, by_task
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.classes import similar_pairs, task_of_class
-from bison_ocl.report.figures.bars import Bar, bar_legend, beside
-from bison_ocl.report.figures.grid import THIN, grid, note
-from bison_ocl.report.figures.groups import Floats, Group
+from bison_ocl.report.figures.drawing.bars import Bar, bar_legend, beside
+from bison_ocl.report.figures.drawing.grid import THIN, grid, note
+from bison_ocl.report.figures.drawing.style import common_look
 from bison_ocl.report.figures.similar_curves import MEASURES, NOTE, where, with_similar_pairs
-from bison_ocl.report.figures.style import common_look
-from bison_ocl.report.names import class_name
+from bison_ocl.report.study.classes import similar_pairs, task_of_class
+from bison_ocl.report.study.groups import Floats, Group
+from bison_ocl.report.study.names import class_name
 
 
 @common_look()

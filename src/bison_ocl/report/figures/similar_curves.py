@@ -14,13 +14,13 @@ from bison_ocl.evaluate.confusion import (
     similar_precision,
 )
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.classes import similar_pairs, task_of_class
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.curves import count_tasks, draw
-from bison_ocl.report.figures.grid import DEVIATION, grid, legend, note
-from bison_ocl.report.figures.groups import Floats, Group, NotShown
-from bison_ocl.report.figures.panels import Line, place_title, seeds
-from bison_ocl.report.figures.style import common_look
+from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
+from bison_ocl.report.figures.drawing.panels import Line, place_title, seeds
+from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.classes import similar_pairs, task_of_class
+from bison_ocl.report.study.groups import Floats, Group, NotShown
 
 MEASURES: dict[str, Measure] = {
     "SC@1 (%), lower is better": similar_confusion,

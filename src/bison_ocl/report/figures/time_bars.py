@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.cost import BASELINE, hardware
-from bison_ocl.report.figures.grid import grid, note
-from bison_ocl.report.figures.groups import Floats, Group, NotShown, compared, deviation, mean
-from bison_ocl.report.figures.panels import Panel, panels
-from bison_ocl.report.figures.style import BLUE, ORANGE, common_look
-from bison_ocl.report.folder import own
-from bison_ocl.report.labels import label_of
+from bison_ocl.report.figures.drawing.grid import grid, note
+from bison_ocl.report.figures.drawing.panels import Panel, panels
+from bison_ocl.report.figures.drawing.style import BLUE, ORANGE, common_look
+from bison_ocl.report.study.groups import Floats, Group, NotShown, compared, deviation, mean
+from bison_ocl.report.study.labels import label_of
+from bison_ocl.report.study.study import own
+from bison_ocl.report.tables.cost import BASELINE, hardware
 
 DEVIATION = "Thin lines: one standard deviation of the whole run."
 PARTS = {"train_s": ("training", BLUE), "test_s": ("tests", ORANGE)}

@@ -15,17 +15,17 @@ from bison_ocl.report.figures.beside_paper import beside_paper
 from bison_ocl.report.figures.buffer_batch import buffer_batch
 from bison_ocl.report.figures.confusion import confusion
 from bison_ocl.report.figures.curves import curves
-from bison_ocl.report.figures.groups import NotShown
+from bison_ocl.report.figures.drawing.save import save
 from bison_ocl.report.figures.interplay import interplay
 from bison_ocl.report.figures.losses import losses
 from bison_ocl.report.figures.metric_bars import metric_bars
 from bison_ocl.report.figures.newest_precision import newest_precision
-from bison_ocl.report.figures.save import save
 from bison_ocl.report.figures.sensitivity import sensitivity
 from bison_ocl.report.figures.similar_bars import similar_bars
 from bison_ocl.report.figures.similar_curves import similar_curves
 from bison_ocl.report.figures.time_bars import time_bars
-from bison_ocl.report.folder import Study, own
+from bison_ocl.report.study.groups import NotShown
+from bison_ocl.report.study.study import Study, own
 
 Draw = Callable[[str, Sequence[Record]], Figure]
 

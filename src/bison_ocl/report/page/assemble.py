@@ -11,8 +11,8 @@ from string import Template
 from typing import Any
 
 from bison_ocl.files.durable import write_atomically
-from bison_ocl.report.folder import Study
 from bison_ocl.report.page.contents import contents
+from bison_ocl.report.study.study import Study
 
 SCRIPTS = (
     *("tools", "state", "controls", "table", "chart", "metrics"),

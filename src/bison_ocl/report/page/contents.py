@@ -12,18 +12,19 @@ from typing import Any
 from bison_ocl.experiments.records.intransigence import REFERENCE, same_stream
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.records.spec import precision_of
-from bison_ocl.report import cells, names
-from bison_ocl.report.build import title_of
-from bison_ocl.report.cells import Label
-from bison_ocl.report.figures.groups import Group, grouped
-from bison_ocl.report.figures.panels import panels
-from bison_ocl.report.figures.style import Look, look
-from bison_ocl.report.folder import Study, experiment
-from bison_ocl.report.labels import label_of
-from bison_ocl.report.marks import against
+from bison_ocl.report.figures.drawing.panels import panels
+from bison_ocl.report.figures.drawing.style import Look, look
 from bison_ocl.report.page.row import COSTS, METRICS, Contents, figures, rounded
-from bison_ocl.report.paper import printed
-from bison_ocl.report.places import place_of
+from bison_ocl.report.study import names
+from bison_ocl.report.study.groups import Group, grouped
+from bison_ocl.report.study.labels import label_of
+from bison_ocl.report.study.paper import printed
+from bison_ocl.report.study.places import place_of
+from bison_ocl.report.study.study import Study, experiment
+from bison_ocl.report.tables import cells
+from bison_ocl.report.tables.build import title_of
+from bison_ocl.report.tables.cells import Label
+from bison_ocl.report.tables.marks import against
 from bison_ocl.stream.streams import DEFAULT
 
 SYMBOLS = {

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import accuracy_curve, spread
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import measures
-from bison_ocl.report.measures import Measure
+from bison_ocl.report.study import measures
+from bison_ocl.report.study.measures import Measure
 
 METRICS = (*measures.METRICS, measures.A_AUC)
 COSTS = (

@@ -6,13 +6,20 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import labels, names, paper
-from bison_ocl.report.build import Printed, build, planned, planned_seeds, printed_in, title_of
-from bison_ocl.report.cells import Column, Table
-from bison_ocl.report.labels import LabelOf
-from bison_ocl.report.marks import marked
-from bison_ocl.report.measures import AA, METRICS, Measure
-from bison_ocl.report.places import Place, in_every_place, in_order, place_of
+from bison_ocl.report.study import labels, names, paper
+from bison_ocl.report.study.labels import LabelOf
+from bison_ocl.report.study.measures import AA, METRICS, Measure
+from bison_ocl.report.study.places import Place, in_every_place, in_order, place_of
+from bison_ocl.report.tables.build import (
+    Printed,
+    build,
+    planned,
+    planned_seeds,
+    printed_in,
+    title_of,
+)
+from bison_ocl.report.tables.cells import Column, Table
+from bison_ocl.report.tables.marks import marked
 
 CONVENTIONS = (
     "AF_table: the fall from the best at any time, mean over all T tasks, which is what the "

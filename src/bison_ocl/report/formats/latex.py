@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, groupby
 
-from bison_ocl.report import wording
-from bison_ocl.report.cells import Cell, Column, Line, Table
+from bison_ocl.report.formats import wording
+from bison_ocl.report.tables.cells import Cell, Column, Line, Table
 
 Shown = Callable[[Cell, Column, Table], str]
 

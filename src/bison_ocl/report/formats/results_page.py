@@ -11,13 +11,13 @@ from urllib.parse import quote
 
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.records.spec import precision_of
-from bison_ocl.report import names
-from bison_ocl.report.build import title_of
-from bison_ocl.report.cells import Table
-from bison_ocl.report.claims import in_short
 from bison_ocl.report.figures import Saved
-from bison_ocl.report.folder import Study, own, plural, short
-from bison_ocl.report.markdown import escaped, markdown
+from bison_ocl.report.formats.markdown import escaped, markdown
+from bison_ocl.report.study import names
+from bison_ocl.report.study.study import Study, own, plural, short
+from bison_ocl.report.tables.build import title_of
+from bison_ocl.report.tables.cells import Table
+from bison_ocl.report.tables.claims import in_short
 
 
 def summary(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bison_ocl.report import wording
-from bison_ocl.report.cells import Line, Table
+from bison_ocl.report.formats import wording
+from bison_ocl.report.tables.cells import Line, Table
 
 MARKS = {"close": " 🟢", "near": " 🟡", "far": " 🔴", None: ""}
 AROUND = (("", ""), ("**", "**"), ("<u>", "</u>"))

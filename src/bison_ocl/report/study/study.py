@@ -16,8 +16,8 @@ from bison_ocl.experiments.records.intransigence import REFERENCE, with_intransi
 from bison_ocl.experiments.records.ledger import by_identity
 from bison_ocl.experiments.records.results import RESULTS, Record, parsed, split
 from bison_ocl.experiments.records.spec import identity, precision_of
-from bison_ocl.report.names import preset
-from bison_ocl.report.printable import printable, with_printable_names
+from bison_ocl.report.formats.printable import printable, with_printable_names
+from bison_ocl.report.study.names import preset
 
 
 @dataclass(frozen=True)

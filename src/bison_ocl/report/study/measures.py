@@ -16,8 +16,8 @@ from bison_ocl.evaluate.confusion import (
 )
 from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.classes import shown_precision
-from bison_ocl.report.places import Place, place_of
+from bison_ocl.report.study.classes import shown_precision
+from bison_ocl.report.study.places import Place, place_of
 
 Better = Literal["higher", "lower"] | None
 Counts = list[list[int]]

@@ -15,8 +15,8 @@ from bison_ocl.evaluate.metrics import (
 )
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.terminal.show import show_table
-from bison_ocl.report import threads
-from bison_ocl.report.folder import experiment, prepared
+from bison_ocl.report.study import threads
+from bison_ocl.report.study.study import experiment, prepared
 from bison_ocl.stream.streams import DEFAULT
 
 

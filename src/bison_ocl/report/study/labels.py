@@ -10,8 +10,8 @@ from typing import Any
 from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS
 from bison_ocl.experiments.records.intransigence import REFERENCE
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import names
-from bison_ocl.report.cells import Label
+from bison_ocl.report.study import names
+from bison_ocl.report.tables.cells import Label
 
 MAIN_METHOD = "bison"
 """the method that others are tested against"""

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bison_ocl.report.figures.groups import Floats, deviation, mean
-from bison_ocl.report.figures.style import Look
+from bison_ocl.report.figures.drawing.style import Look
+from bison_ocl.report.study.groups import Floats, deviation, mean
 
 WIDTH = 0.84
 """of all bars of a tick together"""

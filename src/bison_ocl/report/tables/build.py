@@ -9,11 +9,11 @@ from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.intransigence import same_stream
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.methods.settings import configured, settings_of
-from bison_ocl.report import threads
-from bison_ocl.report.cells import Cell, Column, Label, Line, Table
-from bison_ocl.report.labels import LabelOf
-from bison_ocl.report.paper import Published, printed
-from bison_ocl.report.places import Place, place_of
+from bison_ocl.report.study import threads
+from bison_ocl.report.study.labels import LabelOf
+from bison_ocl.report.study.paper import Published, printed
+from bison_ocl.report.study.places import Place, place_of
+from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
 
 SettingOf = Callable[[Record], Hashable]
 Printed = Callable[[Label, Column], Published | None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from bison_ocl.report.cells import LEVEL, Cell, Table
-from bison_ocl.report.significance import holm, sign_flip
+from bison_ocl.report.study.significance import holm, sign_flip
+from bison_ocl.report.tables.cells import LEVEL, Cell, Table
 
 DIGITS = 9
 """up to which means are compared: beyond them, sums in another order differ"""

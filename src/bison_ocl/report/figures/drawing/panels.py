@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.cells import Label
-from bison_ocl.report.figures.groups import Group, grouped
-from bison_ocl.report.figures.style import Look, look, numbered
-from bison_ocl.report.labels import LabelOf
-from bison_ocl.report.names import memory_name, stream_name
-from bison_ocl.report.paper import printed
-from bison_ocl.report.places import Place, in_every_place, in_order, place_of
+from bison_ocl.report.figures.drawing.style import Look, look, numbered
+from bison_ocl.report.study.groups import Group, grouped
+from bison_ocl.report.study.labels import LabelOf
+from bison_ocl.report.study.names import memory_name, stream_name
+from bison_ocl.report.study.paper import printed
+from bison_ocl.report.study.places import Place, in_every_place, in_order, place_of
+from bison_ocl.report.tables.cells import Label
 
 LONGEST = 44
 """characters of a title's stream: the path of a folder may be longer"""

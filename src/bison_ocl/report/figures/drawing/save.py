@@ -12,8 +12,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.report.figures.grid import lay_out
-from bison_ocl.report.figures.style import common_look
+from bison_ocl.report.figures.drawing.grid import lay_out
+from bison_ocl.report.figures.drawing.style import common_look
 
 KINDS = ("png", "svg", "pdf")
 DOTS = 160

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import measures, names
-from bison_ocl.report.arrange import by_measure
-from bison_ocl.report.build import printed_in
-from bison_ocl.report.cells import Column, Label, Table
-from bison_ocl.report.measures import Measure
-from bison_ocl.report.paper import Published, printed
-from bison_ocl.report.places import Place, compared, place_of
+from bison_ocl.report.study import measures, names
+from bison_ocl.report.study.measures import Measure
+from bison_ocl.report.study.paper import Published, printed
+from bison_ocl.report.study.places import Place, compared, place_of
+from bison_ocl.report.tables.arrange import by_measure
+from bison_ocl.report.tables.build import printed_in
+from bison_ocl.report.tables.cells import Column, Label, Table
 
 BASELINE = "er"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.intransigence import REFERENCE
-from bison_ocl.report.places import Place
+from bison_ocl.report.study.places import Place
 
 MAIN_TABLE = "table1"
 """where the paper prints what an item has no table of its own for"""
@@ -62,6 +62,6 @@ def lines(item: str, metric: str, data: str) -> list[str]:
 @cache
 def numbers() -> dict[str, Any]:
     """Table, dataset, memory, line: mean and standard deviation."""
-    text = files("bison_ocl.report").joinpath("paper.json").read_text("utf-8")
+    text = files("bison_ocl.report.study").joinpath("paper.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)["tables"]
     return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bison_ocl.report.cells import CLOSE, LEVEL, NEAR, Cell, Column, Table
-from bison_ocl.report.marks import least_seeds
-from bison_ocl.report.names import CATEGORIES
+from bison_ocl.report.study.names import CATEGORIES
+from bison_ocl.report.tables.cells import CLOSE, LEVEL, NEAR, Cell, Column, Table
+from bison_ocl.report.tables.marks import least_seeds
 
 
 def ours(cell: Cell, column: Column, plus_minus: str = " ± ") -> str:

@@ -10,13 +10,13 @@ from statistics import fmean
 from bison_ocl.experiments.plan.paper import ITEMS, MINI
 from bison_ocl.experiments.records.intransigence import same_stream
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.cells import LEVEL, Cell, Column, Line, Table
-from bison_ocl.report.folder import Study, own
-from bison_ocl.report.labels import MAIN_METHOD, READINGS
-from bison_ocl.report.marks import against
-from bison_ocl.report.names import method_name
-from bison_ocl.report.paper import MAIN_TABLE
-from bison_ocl.report.places import Place, place_of
+from bison_ocl.report.study.labels import MAIN_METHOD, READINGS
+from bison_ocl.report.study.names import method_name
+from bison_ocl.report.study.paper import MAIN_TABLE
+from bison_ocl.report.study.places import Place, place_of
+from bison_ocl.report.study.study import Study, own
+from bison_ocl.report.tables.cells import LEVEL, Cell, Column, Line, Table
+from bison_ocl.report.tables.marks import against
 
 Values = Mapping[Hashable, float]
 """A metric of runs in percent, by stream and seed, so that runs can be paired."""

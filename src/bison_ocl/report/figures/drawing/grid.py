@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from bison_ocl.report.figures.panels import Line
-from bison_ocl.report.figures.style import GREY
+from bison_ocl.report.figures.drawing.panels import Line
+from bison_ocl.report.figures.drawing.style import GREY
 
 MOST_COLUMNS = 3
 FEW = 5

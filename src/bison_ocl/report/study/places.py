@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from bison_ocl.experiments.records.intransigence import REFERENCE
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.names import DATA
+from bison_ocl.report.study.names import DATA
 
 Place = tuple[str, str, str, int]
 """Data, how a folder was cut, stream, memory."""

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Literal
 
 from bison_ocl.evaluate.metrics import Spread, spread
-from bison_ocl.report.measures import Measure
-from bison_ocl.report.paper import Published
-from bison_ocl.report.places import Place
+from bison_ocl.report.study.measures import Measure
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.study.places import Place
 
 LEVEL = 0.05
 """of significance"""

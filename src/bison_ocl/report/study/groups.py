@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import accuracy_curve
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import places
-from bison_ocl.report.folder import experiment
+from bison_ocl.report.study import places
+from bison_ocl.report.study.study import experiment
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import measures, names
-from bison_ocl.report.arrange import CONVENTIONS, by_measure, by_memory
-from bison_ocl.report.cells import Table
-from bison_ocl.report.classes import SIMILAR, newest
-from bison_ocl.report.cost import efficiency, time
-from bison_ocl.report.folder import own
-from bison_ocl.report.labels import by_buffer_batch
-from bison_ocl.report.measures import AA, AF, AF_TABLE, AI, METRICS, Measure
-from bison_ocl.report.places import Place, compared, in_every_place, place_of
-from bison_ocl.report.weights import sensitivity
+from bison_ocl.report.study import measures, names
+from bison_ocl.report.study.classes import SIMILAR, newest
+from bison_ocl.report.study.labels import by_buffer_batch
+from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, METRICS, Measure
+from bison_ocl.report.study.places import Place, compared, in_every_place, place_of
+from bison_ocl.report.study.study import own
+from bison_ocl.report.tables.arrange import CONVENTIONS, by_measure, by_memory
+from bison_ocl.report.tables.cells import Table
+from bison_ocl.report.tables.cost import efficiency, time
+from bison_ocl.report.tables.sensitivity import sensitivity
 
 
 def tables(item: str, records: Sequence[Record]) -> list[Table]:

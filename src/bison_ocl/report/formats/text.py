@@ -9,8 +9,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bison_ocl.report import wording
-from bison_ocl.report.cells import Cell, Column, Line, Table
+from bison_ocl.report.formats import wording
+from bison_ocl.report.tables.cells import Cell, Column, Line, Table
 
 COLOURS = {"close": "green", "near": "yellow", "far": "red", None: ""}
 STYLES = ("", "bold", "underline")

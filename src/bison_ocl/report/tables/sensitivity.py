@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report import names
-from bison_ocl.report.arrange import stream_names
-from bison_ocl.report.build import build, planned_seeds, printed_in, title_of
-from bison_ocl.report.cells import Column, Label, Table
-from bison_ocl.report.labels import MAIN_METHOD
-from bison_ocl.report.marks import marked
-from bison_ocl.report.measures import AA, AF_TABLE, AI
-from bison_ocl.report.paper import Published
-from bison_ocl.report.places import Place, compared, in_order, place_of
+from bison_ocl.report.study import names
+from bison_ocl.report.study.labels import MAIN_METHOD
+from bison_ocl.report.study.measures import AA, AF_TABLE, AI
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.study.places import Place, compared, in_order, place_of
+from bison_ocl.report.tables.arrange import stream_names
+from bison_ocl.report.tables.build import build, planned_seeds, printed_in, title_of
+from bison_ocl.report.tables.cells import Column, Label, Table
+from bison_ocl.report.tables.marks import marked
 from bison_ocl.stream.streams import DEFAULT
 
 WEIGHTS = ("beta", "lambda")

@@ -1,0 +1,1 @@
+"""What figures share: panels, grids, bars, colours, names beside points."""

@@ -1,0 +1,1 @@
+"""A table as text, Markdown, LaTeX, CSV; RESULTS.md."""

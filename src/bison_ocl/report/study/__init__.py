@@ -1,0 +1,1 @@
+"""Records as one study: groups, names, places, measures, the paper's numbers, tests."""
