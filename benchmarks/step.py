@@ -5,6 +5,7 @@
 Bare: the same backbone, in the same memory format, on the same numbers of images: train-mode
 forward passes, and a backward pass where the method learns from them. Step and bare are timed in
 turns, so that what slows the machine slows both; the figure is the median of the paired ratios.
+GDumb is left out: its step stores images and pushes none through the network.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from bison_ocl import tree
 from bison_ocl.data import load
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.records.environment import commit, environment
-from bison_ocl.methods import METHODS
+from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.net import Net
@@ -34,48 +34,17 @@ DATA, MEMORY, WARM_UP = "split-digits", 100, 30
 RESULT = Path(__file__).with_name("step.json")
 
 
-@dataclass(frozen=True)
-class Passes:
-    """Images through the network in a step."""
-
-    learned: tuple[int, ...]
-    """forward and backward, pass by pass"""
-    scored: tuple[int, ...] = ()
-    """forward only"""
-
-
-REPLAY = Passes((20, 20))
-PASSES = {
-    "bison": REPLAY,
-    "er": REPLAY,
-    "er-ace": REPLAY,
-    "mir": Passes((20, 20), (50, 50)),
-    "gss": Passes((20, 20, *[10] * 10, *[1] * 10)),
-    "agem": REPLAY,
-    "scr": REPLAY,
-    "aser": Passes((40,), (190, 190)),
-    "ssil": Passes((20, 20), (40,)),
-    "er-dvc": Passes((20, 20), (100, 100)),
-    "ocm": Passes((640, 10), (160, 10)),
-    "pcr": REPLAY,
-    "lode": Passes((20, 20, 20)),
-    "onpro": Passes((640, 20, 10), (20,)),
-    "finetune": Passes((20,)),
-}
-"""GDumb is not here: its step stores images and pushes none through the network."""
-
-
-def bare(net: Net, passes: Passes) -> Callable[[], object]:
+def bare(net: Net, method: Method) -> Callable[[], object]:
     """The network passes alone."""
-    images = {n: torch.rand(n, 3, 32, 32) for n in (*passes.learned, *passes.scored)}
+    images = {n: torch.rand(n, 3, 32, 32) for n in (*method.learned, *method.scored)}
 
     def learn(net: Net) -> torch.Tensor:
-        return torch.stack([net.features(images[n]).sum() for n in passes.learned]).sum()
+        return torch.stack([net.features(images[n]).sum() for n in method.learned]).sum()
 
     def go() -> None:
         copy = net.copy()
         with torch.no_grad():
-            for n in passes.scored:
+            for n in method.scored:
                 copy.features(images[n])
         copy.grad(learn)
 
@@ -106,8 +75,9 @@ def seconds(f: Callable[[], object]) -> float:
 
 def measure(name: str, pairs: int) -> dict[str, Any]:
     """Paired times of one method."""
-    step, net = whole(configured(name, DATA, {}))
-    alone = bare(net, PASSES[name])
+    method = configured(name, DATA, {})
+    step, net = whole(method)
+    alone = bare(net, method)
     for _ in range(3):
         step(), alone()
     pairs = min(pairs, max(12, int(90 / (seconds(step) + seconds(alone)))))
@@ -131,7 +101,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     print(f"{'method':<10}{'ratio':>7}  {'quartiles':<14}{'step ms':>8}{'bare ms':>9}")
-    for name in arguments.methods or [name for name in METHODS if name in PASSES]:
+    for name in arguments.methods or [name for name in METHODS if method_class(name).learned]:
         row = measure(name, arguments.pairs)
         low, high = row["quartiles"]
         print(

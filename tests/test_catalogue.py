@@ -48,6 +48,6 @@ def test_every_method_is_listed_with_its_own_words(name: str) -> None:
 def test_what_is_told_of_a_method_without_importing_it_is_true(name: str) -> None:
     module = METHODS[name].split(".")[0]
     facts, found = class_facts(methods, module), method_class(name)
-    assert facts.get("category", "") == found.category
+    assert facts.get("kind", "") == found.kind
     assert facts.get("boundaries", False) == found.boundaries
     assert f"{name:<10}" in method_listing(methods, {name: module})

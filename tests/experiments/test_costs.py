@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 
 import pytest
 from torch import Tensor
 
 from bison_ocl.experiments.plan import costs
-from bison_ocl.experiments.plan.costs import cost, lasting, seconds_of_a_step, step_of_er
+from bison_ocl.experiments.plan.costs import (
+    LEARNED,
+    SCORED,
+    cost,
+    lasting,
+    seconds_of_a_step,
+    step_of_er,
+)
 from bison_ocl.experiments.train import devices
+from bison_ocl.methods import METHODS, method_class
+
+PROJECT = Path(__file__).parents[2]
 
 
 def test_costs_grow_with_images_filters_and_memory() -> None:
@@ -19,9 +31,19 @@ def test_costs_grow_with_images_filters_and_memory() -> None:
     assert cost("er", "split-miniimagenet", 200, {}) > 6 * er
     assert cost("er", "split-cifar10", 200, {"filters": "64"}) == pytest.approx(10.24 * er)
     assert cost("er", "split-cifar10", 200, {"buffer_batch": "64"}) > 3 * er
+    assert cost("onpro", "split-cifar10", 200, {}) > 10 * cost("onpro", "folder:cows", 200, {})
     small, large = (cost("gdumb", "split-cifar10", memory, {}) for memory in (200, 1000))
     assert small < large
     assert cost("er", "folder:cows", 200, {}) > 0
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if method_class(name).learned])
+def test_the_cost_of_a_step_is_near_the_measured_one(name: str) -> None:
+    measured = json.loads((PROJECT / "benchmarks/step.json").read_text())["rows"]
+    milliseconds = {row["method"]: row["step_ms"] for row in measured}
+    step = method_class(name)
+    counted = LEARNED * sum(step.learned) + SCORED * sum(step.scored)
+    assert counted == pytest.approx(milliseconds[name] / milliseconds["er"], rel=0.3)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,15 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import pytest
 from benchmarks import digits
 from benchmarks.readings import lines
 from tools import readme_table
 
 import bison_ocl
 from bison_ocl.experiments.records.results import read, whole
+from bison_ocl.methods import METHODS, method_class
+from bison_ocl.methods.method import Method
 
 PROJECT = Path(__file__).parents[2]
 
@@ -45,6 +48,24 @@ def test_the_page_of_digits_is_that_of_the_records(tmp_path: Path) -> None:
     page = tmp_path / "DIGITS.md"
     digits.write(read(PROJECT / "results/digits/results.jsonl"), page)
     assert page.read_text("utf-8") == (PROJECT / "docs/DIGITS.md").read_text("utf-8")
+
+
+def images(found: type[Method]) -> str:
+    """Images through the network in a step, as docs/METHODS.md counts them."""
+    scored = f" + {sum(found.scored)}" if found.scored else ""
+    at_test = f"; {found.learned_at_test}·M before a test" if found.learned_at_test else ""
+    return f"{sum(found.learned)}{scored}{at_test}"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_page_of_methods_says_what_the_classes_say(name: str) -> None:
+    page = (PROJECT / "docs/METHODS.md").read_text("utf-8").splitlines()
+    (row,) = [line.split(" | ") for line in page if line.startswith(f"| `{name}` |")]
+    found = method_class(name)
+    _, _, _, kind, ends, _, counted = row
+    assert kind == (found.kind or "–")
+    assert ends.split()[0] == ("yes" if found.boundaries else "no")
+    assert counted.removesuffix(" |") == images(found)
 
 
 def attributes() -> set[str]:

@@ -23,14 +23,14 @@ def listing(package: ModuleType, modules: Mapping[str, str]) -> str:
 
 
 def method_listing(package: ModuleType, modules: Mapping[str, str]) -> str:
-    """The same for methods, with the paper's category and whether training uses task ends."""
+    """The same for methods, with the paper's kind and whether training uses task ends."""
     lines = ["method    kind  ends  what and where from"]
     for name, module in modules.items():
         what, source = described(package, module)
         facts = class_facts(package, module)
         ends = "yes" if facts.get("boundaries") else "no"
         lines += [
-            f"{name:<10}{facts.get('category') or '–':<6}{ends:<6}{what}",
+            f"{name:<10}{facts.get('kind') or '–':<6}{ends:<6}{what}",
             f"{'':<22}{source}",
         ]
     notes = "kind: T training distinction, F feature enhancement. ends: training uses task ends."
@@ -44,16 +44,12 @@ def described(package: ModuleType, module: str) -> tuple[str, str]:
 
 
 def class_facts(package: ModuleType, module: str) -> dict[str, Any]:
-    """Constants of a file's classes, over those of the classes they are based on."""
-    nodes = list(ast.walk(parsed(package, module)))
-    bases = {ast.unparse(b) for node in nodes if isinstance(node, ast.ClassDef) for b in node.bases}
+    """The constants that a file's classes declare."""
     facts: dict[str, Any] = {}
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom) and bases & {name.name for name in node.names}:
-            facts |= class_facts(package, (node.module or "").rpartition(".")[2])
-    for node in nodes:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant):
-            facts[ast.unparse(node.target)] = node.value.value
+    for node in ast.walk(parsed(package, module)):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            facts[ast.unparse(target)] = node.value.value
     return facts
 
 

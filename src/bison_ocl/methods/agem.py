@@ -9,13 +9,13 @@ after the first task; its gradient only bends the stream's and is never applied 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.errors import UserError
+from bison_ocl.look import PURPLE, Look
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.nets.net import Params
 from bison_ocl.state import State
@@ -25,8 +25,10 @@ from bison_ocl.state import State
 class AGEM(Method):
     """Projects the stream gradient where it opposes the memory's; reservoir, linear head."""
 
-    category: ClassVar[str] = "T"
-    boundaries: ClassVar[bool] = True
+    title = "A-GEM"
+    kind = "T"
+    look = Look(PURPLE, ">")
+    boundaries = True
 
     def __post_init__(self) -> None:
         if self.joint:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.look import OLIVE, Look
 from bison_ocl.memory.class_balanced import Draw, at_random, class_balanced
 from bison_ocl.memory.memory import Write
 from bison_ocl.memory.shapley import Points, exchange, knn_shapley, mean_value, most_valuable
@@ -30,12 +31,16 @@ from bison_ocl.state import State
 class ASER(Method):
     """Retrieval and update by KNN Shapley values once the memory is full; linear head."""
 
+    title = "ASER"
+    kind = "T"
+    look = Look(OLIVE, "h", "--")
+    learned = (40,)
+    scored = (190, 190)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "split-cifar100": {"samples": 2},
         "split-miniimagenet": {"samples": 3},
         "split-tinyimagenet": {"samples": 2},
     }
-    category: ClassVar[str] = "T"
     joint: bool = True
     """one forward pass for stream and memory together, so that they share batch statistics"""
     neighbours: int = 3

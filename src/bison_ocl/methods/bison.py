@@ -13,7 +13,9 @@ from typing import Any, ClassVar, Literal
 from torch import Tensor
 
 from bison_ocl.batch import Batch, present
+from bison_ocl.bounds import Positive
 from bison_ocl.errors import UserError
+from bison_ocl.look import VERMILION, Look
 from bison_ocl.losses.alignment import alignment
 from bison_ocl.losses.proxy_anchor import proxy_anchor
 from bison_ocl.methods.nearest_mean import NearestMean
@@ -26,17 +28,19 @@ from bison_ocl.state import State
 class Bison(NearestMean):
     """Stream and buffer classifiers over one backbone; predicts by nearest class mean."""
 
+    title = "BISON"
+    look = Look(VERMILION, (5, 1, 0), width=2.4)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         data: {"beta": 0.2, "lambda_": 10.0}
         for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet")
     }
-    head: ClassVar[str] = "stream"
-    boundaries: ClassVar[bool] = True
+    head = "stream"
+    boundaries = True
     beta: float = 0.1
     """weight of the proxy-anchor loss"""
     lambda_: float = 3.0
     """weight of the alignment"""
-    gamma: float = 32.0
+    gamma: Positive = 32.0
     """scale inside the proxy-anchor loss"""
     delta: float = 0.1
     """margin of the proxy-anchor loss"""

@@ -19,6 +19,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.errors import UserError
+from bison_ocl.look import BLACK, Look
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.losses.dual_view import dual_view
 from bison_ocl.memory.interference import gradient_size
@@ -34,12 +35,15 @@ from bison_ocl.state import State
 class DVC(Method):
     """Replays candidates whose gradient grows most; reservoir update, linear head."""
 
+    title = "ER-DVC"
+    kind = "T"
+    look = Look(BLACK, (6, 1, 0), "--")
+    scored = (100, 100)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "split-cifar100": {"lambda3": 4.0, "joint_classes": 100},
         "split-miniimagenet": {"lambda3": 4.0, "joint_classes": 100},
         "split-tinyimagenet": {"lambda3": 4.0, "joint_classes": 200},
     }
-    category: ClassVar[str] = "T"
     lambda1: float = 1.0
     """weight of the cross-entropy on both views"""
     lambda2: float = 1.0

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bison_ocl.look import BLACK, Look
 from bison_ocl.methods.method import Method
 
 
 @dataclass(frozen=True, kw_only=True)
 class ER(Method):
     """Random retrieval, reservoir update, linear head."""
+
+    title = "ER"
+    look = Look(BLACK, "o")

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
 from bison_ocl.batch import Batch, present
+from bison_ocl.look import SKY, Look
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.heads import Cosine, Head, Linear
@@ -25,8 +26,10 @@ from bison_ocl.state import State
 class ERACE(Method):
     """Asymmetric cross-entropy: masked on the stream, over all classes on the memory."""
 
-    head: ClassVar[str] = "classifier"
-    category: ClassVar[str] = "T"
+    title = "ER-ACE"
+    kind = "T"
+    look = Look(SKY, "p", "--")
+    head = "classifier"
     ace_head: Literal["cos10", "linear"] = "cos10"
     """cos10: cosines times 10, without bias; linear: as in ER"""
     ace_present_only: bool = False

@@ -7,9 +7,9 @@ The empirical bound a*_j is its accuracy on task j right after task j, on the sa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from bison_ocl.batch import Batch
+from bison_ocl.look import GREY, Look
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
@@ -19,8 +19,11 @@ from bison_ocl.state import State
 class FineTune(Method):
     """No memory, no replay."""
 
-    replays: ClassVar[bool] = False
-    ignores: ClassVar[tuple[str, ...]] = ("joint", "buffer_batch", "exact_reservoir")
+    title = "FINE-TUNE"
+    look = Look(GREY, "X", ":")
+    learned = (20,)
+    replays = False
+    ignores = ("joint", "buffer_batch", "exact_reservoir")
 
     def retrieve(self, me: State, new: Batch) -> Batch | None:
         return None

@@ -9,13 +9,14 @@ so the accuracy after task k is that of a network that saw the memory of that mo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
+from bison_ocl.bounds import Positive
+from bison_ocl.look import OLIVE, Look
 from bison_ocl.memory.greedy_balance import greedy_balance
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.method import Method, Update
@@ -28,14 +29,18 @@ from bison_ocl.state import State
 class GDumb(Method):
     """Greedy sampler, dumb learner."""
 
-    category: ClassVar[str] = "T"
-    ignores: ClassVar[tuple[str, ...]] = ("joint", "exact_reservoir")
+    title = "GDumb"
+    kind = "T"
+    look = Look(OLIVE, "P")
+    learned = ()
+    learned_at_test = 60
+    ignores = ("joint", "exact_reservoir")
 
-    lr: float = 0.01
+    lr: Positive = 0.01
     """learning rate of SGD; at the paper's common 0.1 its numbers are farther away"""
     epochs: int = 30
     """passes over the memory before each evaluation"""
-    clip: float = 10.0
+    clip: Positive = 10.0
     """largest norm of a gradient"""
 
     def update(self, me: State, new: Batch) -> Update:

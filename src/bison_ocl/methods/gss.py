@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.look import ORANGE, Look
 from bison_ocl.memory.diverse_gradients import append, exchange
 from bison_ocl.memory.gradients import (
     Gradients,
@@ -37,8 +37,11 @@ FIRST_SCORE = 0.1
 class GSS(Method):
     """The memory exchanges rows for items whose gradients are unlike its own; linear head."""
 
-    category: ClassVar[str] = "T"
-    ignores: ClassVar[tuple[str, ...]] = ("exact_reservoir",)
+    title = "GSS"
+    kind = "T"
+    look = Look(ORANGE, "v")
+    learned = (20, 20, *[10] * 10, *[1] * 10)
+    ignores = ("exact_reservoir",)
     gss_batches: int = 10
     """random batches of the memory whose gradients an item is compared with"""
     gss_batch_size: int = 10

@@ -18,6 +18,8 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
+from bison_ocl.bounds import Positive
+from bison_ocl.look import PURPLE, Look
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.losses.dark_experience import dark_experience
 from bison_ocl.losses.decoupled import decoupled
@@ -30,13 +32,16 @@ from bison_ocl.state import State
 class LODE(Method):
     """Decoupled cross-entropy on the stream; labels and stored logits on the memory."""
 
+    title = "LODE"
+    kind = "T"
+    look = Look(PURPLE, "s", "--")
+    learned = (20, 20, 20)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         data: {"alpha": 0.2, "beta": 0.5}
         for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet")
     }
-    category: ClassVar[str] = "T"
-    boundaries: ClassVar[bool] = True
-    lr: float = 0.03
+    boundaries = True
+    lr: Positive = 0.03
     """learning rate of SGD"""
     alpha: float = 0.1
     """weight of the distance to stored logits"""

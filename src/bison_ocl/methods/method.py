@@ -14,6 +14,8 @@ from torch import Tensor
 
 from bison_ocl import rng
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.bounds import Positive
+from bison_ocl.card import Card
 from bison_ocl.errors import UserError
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.memory.memory import Write, empty
@@ -45,7 +47,7 @@ class Update:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
+class Method(Card):
     """Experience replay: cross-entropy on the stream batch and on a batch from the memory."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -54,14 +56,12 @@ class Method:
     """whether the method keeps a memory"""
     head: ClassVar[str] = "linear"
     """the head that learns from the stream and, unless `predict` says otherwise, predicts"""
-    category: ClassVar[str] = ""
-    """the paper's: T, training distinction; F, feature enhancement"""
     boundaries: ClassVar[bool] = False
     """whether training uses the ends of tasks"""
     ignores: ClassVar[tuple[str, ...]] = ()
     """settings that every method has and this one does not read"""
 
-    lr: float = 0.1
+    lr: Positive = 0.1
     """learning rate of SGD"""
     stream_batch: int = 10
     """images of the stream in a step"""

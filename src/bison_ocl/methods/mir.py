@@ -10,7 +10,6 @@ statistics is a side effect of the code behind published numbers, kept unless to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -18,6 +17,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.errors import UserError
+from bison_ocl.look import SKY, Look
 from bison_ocl.memory.interference import candidates, largest
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.nets.net import Net
@@ -29,7 +29,10 @@ from bison_ocl.state import State
 class MIR(Method):
     """Replays the candidates whose loss rises most; reservoir update, linear head."""
 
-    category: ClassVar[str] = "T"
+    title = "MIR"
+    kind = "T"
+    look = Look(SKY, "<")
+    scored = (50, 50)
     subsample: int = 50
     """candidates drawn from the memory, of which the most interfered are replayed"""
     mir_bn_side_effect: bool = True

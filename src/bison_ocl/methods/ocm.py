@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.bounds import Positive
+from bison_ocl.look import GREEN, Look
 from bison_ocl.losses.info_nce import info_nce, paired_info_nce
 from bison_ocl.losses.similarity import random_similarity
 from bison_ocl.losses.squared_error import squared_error
@@ -32,15 +34,19 @@ from bison_ocl.views.rotations import rotated_pairs, rotation_labels, rotations
 class OCM(Method):
     """InfoNCE on stream, memory and previous model; a linear head trained on the memory."""
 
+    title = "OCM"
+    kind = "T, F"
+    look = Look(GREEN, (3, 1, 0), "--")
+    learned: ClassVar[tuple[int, ...]] = (640, 10)
+    scored: ClassVar[tuple[int, ...]] = (160, 10)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         data: {"kappa": 0.5} for data in ("split-cifar10", "split-digits")
     }
-    category: ClassVar[str] = "T, F"
-    boundaries: ClassVar[bool] = True
+    boundaries = True
     ignores: ClassVar[tuple[str, ...]] = ("joint", "view_mode")
-    lr: float = 0.001
+    lr: Positive = 0.001
     """learning rate of Adam"""
-    temperature: float = 0.07
+    temperature: Positive = 0.07
     """temperature of the contrastive losses"""
     kappa: float = 1.0
     """weight of similarities after the first task"""

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.bounds import Positive, Share
+from bison_ocl.look import BLUE, Look
 from bison_ocl.losses.mixed_cross_entropy import mixed_cross_entropy
 from bison_ocl.losses.prototype_equilibrium import prototype_equilibrium, prototypes
 from bison_ocl.memory.feedback import Feedback
@@ -36,6 +38,11 @@ FEW = {"kappa": 0.5, "mixup_rate": 0.75, "mixup_probability": 0.6}
 class OnPro(OCM):
     """OCM's contrast with prototypes instead of a previous model."""
 
+    title = "OnPro"
+    kind = "F"
+    look = Look(BLUE, (4, 1, 0), "--")
+    learned = (640, 20, 10)
+    scored = (20,)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "split-digits": FEW,
         "split-cifar10": LARGE | FEW,
@@ -43,15 +50,15 @@ class OnPro(OCM):
         "split-miniimagenet": LARGE,
         "split-tinyimagenet": LARGE,
     }
-    category: ClassVar[str] = "F"
-    ignores: ClassVar[tuple[str, ...]] = (*OCM.ignores, "old_logits")
-    lr: float = 0.0005
+    boundaries = True
+    ignores = (*OCM.ignores, "old_logits")
+    lr: Positive = 0.0005
     """learning rate of Adam"""
-    prototype_temperature: float = 0.5
+    prototype_temperature: Positive = 0.5
     """temperature of the prototypes' contrast"""
-    mixup_rate: float = 0.9
+    mixup_rate: Share = 0.9
     """share of the memory batch that is mixed within itself; the rest are pairs of close classes"""
-    mixup_probability: float = 0.2
+    mixup_probability: Share = 0.2
     """of mixing, for the part mixed within itself as a whole and for each pair"""
 
     def extra(self, net: Net, classes: int) -> dict[str, Any]:

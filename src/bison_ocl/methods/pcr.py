@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
+from bison_ocl.bounds import Positive
+from bison_ocl.look import BLUE, Look
 from bison_ocl.losses.proxy_contrastive import proxy_contrastive
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.nets.heads import Cosine, Head
@@ -26,10 +27,12 @@ from bison_ocl.state import State
 class PCR(Method):
     """Class vectors without bias are proxies in training and the cosine classifier at test time."""
 
-    head: ClassVar[str] = "proxies"
-    category: ClassVar[str] = "F"
-    ignores: ClassVar[tuple[str, ...]] = ("ce_over_seen",)
-    temperature: float = 0.07
+    title = "PCR"
+    kind = "F"
+    look = Look(BLUE, "^")
+    head = "proxies"
+    ignores = ("ce_over_seen",)
+    temperature: Positive = 0.07
     """of the softmax over proxies"""
 
     def heads(self) -> Mapping[str, Head]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
+from bison_ocl.bounds import Positive
 from bison_ocl.errors import UserError
+from bison_ocl.look import GREEN, Look
 from bison_ocl.losses.supervised_contrastive import supervised_contrastive
 from bison_ocl.methods.method import Update
 from bison_ocl.methods.nearest_mean import NearestMean
@@ -27,10 +28,12 @@ from bison_ocl.state import State
 class SCR(NearestMean):
     """A projection head for training only; class means of backbone features predict."""
 
-    head: ClassVar[str] = "projection"
-    category: ClassVar[str] = "F"
-    ignores: ClassVar[tuple[str, ...]] = ("ce_over_seen",)
-    temperature: float = 0.07
+    title = "SCR"
+    kind = "F"
+    look = Look(GREEN, "d")
+    head = "projection"
+    ignores = ("ce_over_seen",)
+    temperature: Positive = 0.07
     """of the contrast between views"""
     joint: bool = True
     """stream and memory share passes, one of originals, one of augmented images; false: apart"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.methods import method_class
@@ -18,7 +18,7 @@ from bison_ocl.methods.method import Method
 def configured(name: str, data: str | None, settings: Mapping[str, Any]) -> Method:
     """The method `name` for a dataset, with settings as values or as text."""
     found = method_class(name)
-    hints = get_type_hints(found)
+    hints = get_type_hints(found, include_extras=True)
     names = {field.name.rstrip("_"): field.name for field in fields(found)}
     values = dict(found.presets.get(data or "", {}))
     for key, value in settings.items():
@@ -52,31 +52,22 @@ def typed(name: str, value: Any, hint: Any) -> Any:
         if value not in choices:
             raise UserError(f"{name}={value}: choose from {', '.join(map(str, choices))}")
         return value
+    kind, *bounds = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     try:
-        read = {bool: to_bool, int: to_count, float: to_number}[hint]
-        return in_range(name, read(value))
-    except UserError:
-        raise
+        number = {bool: to_bool, int: to_count, float: to_number}[kind](value)
     except (ValueError, TypeError, OverflowError) as error:
-        kind = {
-            bool: "true or false",
-            int: "a whole number from 1 to 2,147,483,647",
-            float: "a finite number",
-        }
-        raise UserError(f"{name}={value}: give {kind[hint]}") from error
+        raise UserError(f"{name}={value}: give {WORDS[kind]}") from error
+    for bound in bounds:
+        if not bound.holds(number):
+            raise UserError(f"{name}={number:g}: give {bound.words}")
+    return number
 
 
-POSITIVE = ("lr", "temperature", "prototype_temperature", "clip", "gamma")
-SHARES = ("mixup_rate", "mixup_probability")
-
-
-def in_range(name: str, value: Any) -> Any:
-    """Refuse numbers with which no step can be computed."""
-    if name in POSITIVE and value <= 0:
-        raise UserError(f"{name}={value:g}: give a number above 0")
-    if name in SHARES and not 0 <= value <= 1:
-        raise UserError(f"{name}={value:g}: give a number from 0 to 1")
-    return value
+WORDS = {
+    bool: "true or false",
+    int: "a whole number from 1 to 2,147,483,647",
+    float: "a finite number",
+}
 
 
 def to_bool(value: Any) -> bool:

@@ -11,12 +11,14 @@ the code of Mai et al. 2021 (two means, no teacher).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
+from bison_ocl.bounds import Positive
+from bison_ocl.look import ORANGE, Look
 from bison_ocl.losses.distillation import taskwise_distillation
 from bison_ocl.losses.separated_softmax import separated_softmax
 from bison_ocl.methods.method import Method
@@ -29,12 +31,15 @@ from bison_ocl.state import State
 class SSIL(Method):
     """Separated softmax, and a copy of the network at the last task's end as teacher."""
 
-    category: ClassVar[str] = "T"
-    ignores: ClassVar[tuple[str, ...]] = ("ce_over_seen",)
-    boundaries: ClassVar[bool] = True
+    title = "SS-IL"
+    kind = "T"
+    look = Look(ORANGE, "D", "--")
+    scored = (40,)
+    ignores = ("ce_over_seen",)
+    boundaries = True
     variant: Literal["official", "online", "trick"] = "official"
     """the authors' loss; its port to online streams; the separated softmax alone"""
-    temperature: float = 2.0
+    temperature: Positive = 2.0
     """of the distillation"""
 
     def extra(self, net: Net, classes: int) -> dict[str, Any]:

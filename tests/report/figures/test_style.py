@@ -9,23 +9,21 @@ import pytest
 from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
+from bison_ocl.look import PALETTE
 from bison_ocl.methods import METHODS
-from bison_ocl.report.figures.drawing.style import LOOKS, PALETTE, common_look, look, numbered
-
-
-def test_no_look_is_left_of_a_method_that_is_gone() -> None:
-    assert set(LOOKS) <= set(METHODS)
+from bison_ocl.report.figures.drawing.style import common_look, look, numbered, plotted
 
 
 def test_no_two_methods_share_a_marker_or_a_line() -> None:
-    assert len({one.marker for one in LOOKS.values()}) == len(LOOKS)
-    assert len({(one.colour, one.dashes) for one in LOOKS.values()}) == len(LOOKS)
+    looks = [look(name) for name in METHODS]
+    assert len({one.marker for one in looks}) == len(METHODS)
+    assert len({(one.colour, one.dashes) for one in looks}) == len(METHODS)
 
 
 def test_another_rule_keeps_the_colour_but_is_hollow() -> None:
     assert look("er + ncm").colour == look("er").colour
-    assert look("er + ncm").line()["markerfacecolor"] == "white"
-    assert look("er").line()["markerfacecolor"] == look("er").colour
+    assert plotted(look("er + ncm"))["markerfacecolor"] == "white"
+    assert plotted(look("er"))["markerfacecolor"] == look("er").colour
 
 
 def test_a_method_of_another_version_has_some_look() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from bison_ocl.report.figures.drawing.style import LOOKS
+from bison_ocl.methods import METHODS, method_class
+from bison_ocl.report.figures.drawing.style import look
 from bison_ocl.report.page.contents import Pool, contents, drawn, trimmed
 from bison_ocl.report.page.row import Contents
 from bison_ocl.report.study.study import Study
@@ -124,10 +125,9 @@ def test_a_record_that_lacks_a_later_setting_is_of_the_same_row() -> None:
     assert [line["name"] for line in shown] == ["FINE-TUNE", "ER", "BISON"]
 
 
-@pytest.mark.parametrize("method", LOOKS)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_method_looks_as_in_the_figures(method: str) -> None:
-    found = drawn(LOOKS[method])
-    assert found["colour"] == LOOKS[method].colour
+    assert drawn(look(method))["colour"] == method_class(method).look.colour
 
 
 def bare(record: dict[str, Any]) -> dict[str, Any]:

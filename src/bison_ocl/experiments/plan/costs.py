@@ -1,8 +1,8 @@
 """What runs cost: in steps of ER on images of 32x32, and what such a step takes on this machine.
 
-A rough guide for plans and time left. Costs of methods were measured on CPU (benchmarks/step.json);
-GDumb's is counted from its epochs. On a GPU, where seeds are trained together, a step is a tenth of
-one of ten runs, and the dear methods are relatively cheaper.
+A rough guide for plans and time left. A method declares how many images it pushes through the
+network in a step, which is within a fifth of the times measured on CPU (benchmarks/step.json). On a
+GPU, where seeds are trained together, a step is a tenth of one of ten runs.
 """
 
 from __future__ import annotations
@@ -18,29 +18,12 @@ from bison_ocl.experiments.records.spec import PLAIN
 if TYPE_CHECKING:
     from bison_ocl.nets.precision import Precision
 
-STEP = {
-    "finetune": 0.5,
-    "er": 1.0,
-    "er-ace": 1.0,
-    "mir": 1.8,
-    "gss": 4.3,
-    "agem": 1.0,
-    "gdumb": 0.0,
-    "scr": 1.0,
-    "aser": 2.7,
-    "ssil": 1.0,
-    "er-dvc": 2.0,
-    "ocm": 15.6,
-    "pcr": 0.8,
-    "lode": 1.5,
-    "onpro": 16.6,
-    "bison": 1.0,
-}
-"""A step of each method over one of ER, both of 10 stream and 10 buffer images."""
-
-EPOCHS, BATCH, FILTERS = 30, 10, 20
+BATCH, FILTERS = 10, 20
+"""of the step that is the unit"""
+LEARNED, SCORED = 1 / 40, 1 / 240
+"""An image over a step of ER, which learns from 40; in a pass without gradients a sixth of that."""
 TESTED = 1 / 120
-"""An image that is only classified over a step of ER, which learns from 40: a third of each."""
+"""An image that is only classified: a third of one to learn from."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +47,17 @@ UNKNOWN = Size(50_000, 10_000, 10, 32)
 """Stands for a dataset of the user's own, whose size is not known before it is read."""
 
 
-def cost(method: str, data: str, memory: int, settings: Mapping[str, Any]) -> float:
+def cost(name: str, data: str, memory: int, settings: Mapping[str, Any]) -> float:
     """Steps of ER that take as long as a run."""
-    size = SIZES.get(data, UNKNOWN)
-    stream = int(settings.get("stream_batch", BATCH))
-    replay = int(settings.get("buffer_batch", BATCH))
-    filters = int(settings.get("filters", FILTERS))
-    image = (size.side / 32) ** 2 * (filters / FILTERS) ** 2
-    learned = size.train / stream * STEP.get(method, 1.0) * (stream + replay) / (2 * BATCH)
-    if method == "gdumb":
-        learned += size.tasks * EPOCHS * memory / (2 * BATCH)
-    return image * (learned + TESTED * size.test * (size.tasks + 1) / 2)
+    from bison_ocl.methods.settings import configured  # needs torch
+
+    size, method = SIZES.get(data, UNKNOWN), configured(name, data, settings)
+    batch = (method.stream_batch + method.buffer_batch) / (2 * BATCH)
+    step = batch * (LEARNED * sum(method.learned) + SCORED * sum(method.scored))
+    refit = LEARNED * method.learned_at_test * memory
+    tests = size.tasks * refit + TESTED * size.test * (size.tasks + 1) / 2
+    image = (size.side / 32) ** 2 * (method.filters / FILTERS) ** 2
+    return image * (size.train / method.stream_batch * step + tests)
 
 
 SHAPE, CLASSES, MEMORY = (3, 32, 32), 10, 20

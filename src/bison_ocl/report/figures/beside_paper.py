@@ -11,9 +11,10 @@ from matplotlib.lines import Line2D
 
 from bison_ocl.experiments.records.intransigence import REFERENCE
 from bison_ocl.experiments.records.results import Record
+from bison_ocl.look import PALETTE
 from bison_ocl.report.figures.drawing.grid import grid, note
 from bison_ocl.report.figures.drawing.panels import Panel, panels, seeds
-from bison_ocl.report.figures.drawing.style import PALETTE, common_look
+from bison_ocl.report.figures.drawing.style import common_look
 from bison_ocl.report.study import paper
 from bison_ocl.report.study.groups import compared, deviation
 from bison_ocl.report.study.labels import label_of

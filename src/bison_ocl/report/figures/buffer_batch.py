@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from bison_ocl.experiments.records.results import Record
+from bison_ocl.look import GREY
 from bison_ocl.report.figures.drawing.grid import THIN, grid, note
 from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
-from bison_ocl.report.figures.drawing.style import GREY, common_look, look
+from bison_ocl.report.figures.drawing.style import common_look, look, plotted
 from bison_ocl.report.study.groups import NotShown, compared, deviation
 from bison_ocl.report.study.labels import labelled
 from bison_ocl.report.study.names import method_name
@@ -46,7 +47,7 @@ def draw(axes: Axes, item: str, panel: Panel) -> None:
         sizes = [size(line) for line in lines]
         values = [line.group.percent("AA") for line in lines]
         means, spread = [v.mean() for v in values], [float(deviation(v)) for v in values]
-        drawn = look(method).line()
+        drawn = plotted(look(method))
         name = method_name(method)
         axes.errorbar(sizes, means, spread, label=name, elinewidth=1, **drawn)
         for line in lines:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
-from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.figures.drawing.style import common_look, plotted
 from bison_ocl.report.study.groups import Floats, deviation, mean
 from bison_ocl.report.study.labels import label_of
 
@@ -51,7 +51,7 @@ def draw(axes: Axes, line: Line, values: Floats, band: bool = True, **look: Any)
     middle, std = mean(values), deviation(values)
     tasks = np.arange(1, len(middle) + 1)
     drawn: dict[str, Any] = (
-        {"label": line.title, "zorder": 2 + line.look.width} | line.look.line() | look
+        {"label": line.title, "zorder": 2 + line.look.width} | plotted(line.look) | look
     )
     axes.plot(tasks, middle, **drawn)
     if band and line.group.n > 1:
@@ -75,7 +75,7 @@ def paper_column(axes: Axes, item: str, panel: Panel) -> bool:
     step = 0.035 * panel.tasks
     start = panel.tasks + max(0.5, 0.08 * panel.tasks)
     for place, (number, line) in enumerate(known):
-        look = line.look.line() | {"linestyle": "", "markerfacecolor": "white"}
+        look = plotted(line.look) | {"linestyle": "", "markerfacecolor": "white"}
         axes.plot([start + place % ABREAST * step], [number], label=f"{line.title} (paper)", **look)
     if known:
         axes.axvline((panel.tasks + start) / 2, color="#BBBBBB", linewidth=0.8)

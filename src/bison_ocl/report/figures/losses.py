@@ -12,7 +12,7 @@ from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.curves import MOST_BANDS
 from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.drawing.panels import Line, panels
-from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.figures.drawing.style import common_look, plotted
 from bison_ocl.report.study.groups import NotShown, deviation, mean
 from bison_ocl.report.study.labels import label_of
 from bison_ocl.report.study.study import own
@@ -45,7 +45,7 @@ def draw(axes: Axes, line: Line, band: bool) -> None:
     alike = [r["losses"]["loss"] for r in line.group.records if r["losses"]["steps"] == steps]
     values = np.array(alike, np.float64)  # None, once training has diverged, becomes NaN
     middle, std = mean(values), deviation(values)
-    look = line.look.line() | {"marker": "", "linewidth": 1.0}
+    look = plotted(line.look) | {"marker": "", "linewidth": 1.0}
     axes.plot(steps, middle, label=line.title, **look)
     if band and len(values) > 1:
         axes.fill_between(

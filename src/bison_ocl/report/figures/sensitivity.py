@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bison_ocl.experiments.records.results import Record
+from bison_ocl.look import VERMILION
 from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, grid, note
 from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
-from bison_ocl.report.figures.drawing.style import CENTRED, VERMILION, common_look, ink
+from bison_ocl.report.figures.drawing.style import CENTRED, common_look, ink
 from bison_ocl.report.study.groups import Floats, Group, NotShown, compared
 from bison_ocl.report.study.labels import labelled
 from bison_ocl.report.study.names import variant

@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.records.results import Record
+from bison_ocl.look import BLUE, ORANGE
 from bison_ocl.report.figures.drawing.grid import grid, note
 from bison_ocl.report.figures.drawing.panels import Panel, panels
-from bison_ocl.report.figures.drawing.style import BLUE, ORANGE, common_look
+from bison_ocl.report.figures.drawing.style import common_look
 from bison_ocl.report.study.groups import Floats, Group, NotShown, compared, deviation, mean
 from bison_ocl.report.study.labels import label_of
 from bison_ocl.report.study.study import own

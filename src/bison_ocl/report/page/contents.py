@@ -12,8 +12,9 @@ from typing import Any
 from bison_ocl.experiments.records.intransigence import REFERENCE, same_stream
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.records.spec import precision_of
+from bison_ocl.look import Look
 from bison_ocl.report.figures.drawing.panels import panels
-from bison_ocl.report.figures.drawing.style import Look, look
+from bison_ocl.report.figures.drawing.style import look
 from bison_ocl.report.page.row import COSTS, METRICS, Contents, figures, rounded
 from bison_ocl.report.study import names
 from bison_ocl.report.study.groups import Group, grouped

@@ -10,18 +10,10 @@ from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.records.spec import PLAIN, precision_of
-from bison_ocl.methods import method_class
+from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.stream.streams import DEFAULT
 
-METHODS = {
-    "finetune": "FINE-TUNE",
-    "agem": "A-GEM",
-    "gdumb": "GDumb",
-    "ssil": "SS-IL",
-    "onpro": "OnPro",
-}
-"""where it is not the name in capitals"""
 DATA = {
     "split-cifar100": "Split CIFAR-100",
     "split-cifar10": "Split CIFAR-10",
@@ -35,7 +27,8 @@ DATA = {
 def method_name(method: str) -> str:
     """`er + ncm` as `ER + NCM`."""
     name, plus, rule = method.partition(" + ")
-    return METHODS.get(name, name.upper()) + plus + rule.upper()
+    known = method_class(name).title if name in METHODS else name.upper()
+    return known + plus + rule.upper()
 
 
 def data_name(data: str) -> str:
@@ -62,10 +55,8 @@ CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
 
 def category(method: str) -> str:
     """The signs of its categories, `T, F`; none where the paper gives none."""
-    try:
-        return method_class(method.partition(" + ")[0]).category
-    except UserError:
-        return ""
+    name = method.partition(" + ")[0]
+    return method_class(name).kind if name in METHODS else ""
 
 
 def class_name(data: str, label: int) -> str:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bison_ocl.report.figures.drawing.style import Look
+from bison_ocl.look import Look
 from bison_ocl.report.study.groups import Floats, deviation, mean
 
 WIDTH = 0.84

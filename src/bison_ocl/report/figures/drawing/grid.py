@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
+from bison_ocl.look import GREY
 from bison_ocl.report.figures.drawing.panels import Line
-from bison_ocl.report.figures.drawing.style import GREY
+from bison_ocl.report.figures.drawing.style import plotted
 
 MOST_COLUMNS = 3
 FEW = 5
@@ -39,7 +40,7 @@ def grid(
 def legend(figure: Figure, lines: Iterable[Line]) -> None:
     """Each look once; above the panels, or beside a single one that has many."""
     looks = {line.title: line.look for line in lines}
-    handles = [Line2D([], [], label=title, **look.line()) for title, look in looks.items()]
+    handles = [Line2D([], [], label=title, **plotted(look)) for title, look in looks.items()]
     entry = 0.55 + 0.08 * max(len(title) for title in looks)
     if len(figure.axes) == 1 and len(handles) > FEW:
         figure.set_figwidth(figure.get_figwidth() + entry)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.figures.drawing.style import Look, look, numbered
+from bison_ocl.look import Look
+from bison_ocl.report.figures.drawing.style import look, numbered
 from bison_ocl.report.study.groups import Group, grouped
 from bison_ocl.report.study.labels import LabelOf
 from bison_ocl.report.study.names import memory_name, stream_name

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from bison_ocl.report.figures.drawing.style import GREY
+from bison_ocl.look import GREY
 
 Floats = npt.NDArray[np.float64]
 RINGS = (7, 13, 20, 29, 40)

@@ -1,14 +1,10 @@
-"""The common look: a fixed colour, marker and line for each method, fonts that can be read.
-
-Eight colours that colour-blind readers tell apart (Okabe & Ito 2008, yellow darkened), each used
-solid and dashed; no two methods share a marker.
-"""
+"""The common look: each method's own colour, marker and line, and fonts that can be read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,64 +12,29 @@ from matplotlib import style
 from matplotlib.image import AxesImage
 from matplotlib.markers import MarkerStyle
 
-VERMILION, BLUE, GREEN, ORANGE = "#D55E00", "#0072B2", "#009E73", "#E69F00"
-PURPLE, SKY, OLIVE, BLACK = "#CC79A7", "#56B4E9", "#8C8B1F", "#222222"
-PALETTE = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, OLIVE, BLACK)
-GREY = "#777777"
+from bison_ocl.look import GREY, PALETTE, Look, Marker
+from bison_ocl.methods import METHODS, method_class
 
-Marker = str | tuple[int, int, int]
 MARKERS: tuple[Marker, ...] = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "d")
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a line or a point is drawn."""
-
-    colour: str
-    marker: Marker
-    dashes: str = "-"
-    width: float = 1.4
-    hollow: bool = False
-    """for the same network under another inference rule"""
-
-    def line(self) -> dict[str, Any]:
-        """What `plot` takes."""
-        return {
-            "color": self.colour,
-            "marker": MarkerStyle(self.marker),
-            "linestyle": self.dashes,
-            "linewidth": self.width,
-            "markersize": 6 if self.width > 2 else 5,
-            "markerfacecolor": "white" if self.hollow else self.colour,
-            "markeredgecolor": self.colour,
-        }
-
-
-LOOKS = {
-    "bison": Look(VERMILION, (5, 1, 0), width=2.4),
-    "finetune": Look(GREY, "X", ":"),
-    "er": Look(BLACK, "o"),
-    "gss": Look(ORANGE, "v"),
-    "mir": Look(SKY, "<"),
-    "agem": Look(PURPLE, ">"),
-    "gdumb": Look(OLIVE, "P"),
-    "scr": Look(GREEN, "d"),
-    "aser": Look(OLIVE, "h", "--"),
-    "ssil": Look(ORANGE, "D", "--"),
-    "er-dvc": Look(BLACK, (6, 1, 0), "--"),
-    "er-ace": Look(SKY, "p", "--"),
-    "ocm": Look(GREEN, (3, 1, 0), "--"),
-    "pcr": Look(BLUE, "^"),
-    "lode": Look(PURPLE, "s", "--"),
-    "onpro": Look(BLUE, (4, 1, 0), "--"),
-}
-"""Of the paper's methods; others are grey until they get a line here."""
+def plotted(look: Look) -> dict[str, Any]:
+    """What `plot` takes."""
+    return {
+        "color": look.colour,
+        "marker": MarkerStyle(look.marker),
+        "linestyle": look.dashes,
+        "linewidth": look.width,
+        "markersize": 6 if look.width > 2 else 5,
+        "markerfacecolor": "white" if look.hollow else look.colour,
+        "markeredgecolor": look.colour,
+    }
 
 
 def look(method: str) -> Look:
     """Of a method, or of a method under another rule, such as `er + ncm`."""
     name, _, rule = method.partition(" + ")
-    found = LOOKS.get(name, Look(GREY, "o"))
+    found = method_class(name).look if name in METHODS else Look(GREY, "o")
     return replace(found, hollow=True, dashes=":") if rule else found
 
 

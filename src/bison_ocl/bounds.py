@@ -1,0 +1,19 @@
+"""Bounds of a method's settings, written as their types: `temperature: Positive = 0.07`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The numbers with which a step can be computed."""
+
+    holds: Callable[[float], bool]
+    words: str
+
+
+Positive = Annotated[float, Bound(lambda value: value > 0, "a number above 0")]
+Share = Annotated[float, Bound(lambda value: 0 <= value <= 1, "a number from 0 to 1")]
