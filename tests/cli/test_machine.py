@@ -47,7 +47,8 @@ pwd.getpwuid = nobody
 
 
 def test_a_user_without_a_home_folder() -> None:
-    refused(called("data", "fetch", "split-cifar10", before=HOMELESS), "no home folder", "HOME")
+    said = called("data", "fetch", "split-cifar10", before=HOMELESS)
+    refused(said, "no home folder", "set BISON_OCL_DATA, or --data-dir")
 
 
 def test_what_needs_no_home_folder_runs_without_one(tmp_path: Path) -> None:

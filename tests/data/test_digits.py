@@ -21,7 +21,7 @@ from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.sources import digits
 from tests.data.mutations import mutations, read_or_refused
 
-FILE = files("bison_ocl.data").joinpath("digits.npz")
+FILE = files("bison_ocl.data.sources").joinpath("digits.npz")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_any_damage_to_the_file_is_refused() -> None:
 
 
 def test_the_licence_travels_with_the_file() -> None:
-    notice = files("bison_ocl.data").joinpath("digits.LICENSE.txt").read_text("utf-8")
+    notice = files("bison_ocl.data.sources").joinpath("digits.LICENSE.txt").read_text("utf-8")
     for words in ("CC BY 4.0", "10.24432/C50P49", "Alpaydin", "What was changed", "scikit-learn"):
         assert words in notice
 

@@ -249,7 +249,7 @@ def test_any_call_of_setting_a_line_aside_may_fail(tmp_path: Path) -> None:
 
 APPENDING = """
 import json, os, pathlib, sys, time
-from bison_ocl.experiments import records
+from bison_ocl.experiments.records import results as records
 write = os.write
 
 def slow(handle, data):
