@@ -31,6 +31,7 @@ from bison_ocl.experiments.train.devices import resident
 from bison_ocl.experiments.train.group import alive, engine_on
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
+from bison_ocl.methods.start import first_state
 from bison_ocl.report.study.significance import sign_flip
 from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
@@ -55,7 +56,9 @@ class Place:
     def born(self, method: Method, stream: Stream, seed: int, fused: bool) -> State:
         data = stream.dataset
         backbone = method.backbone(data.shape, fused=fused)
-        return method.init(seed, backbone, data.classes, self.memory, data.shape, device=DEVICE)
+        return first_state(
+            method, seed, backbone, data.classes, self.memory, data.shape, device=DEVICE
+        )
 
 
 def train(body: Eager, streams: list[Stream], stacked: bool) -> list[float]:

@@ -31,9 +31,10 @@ from bison_ocl.engine.capture import Captured, recorded, replayed
 from bison_ocl.engine.step import Engine, alone
 from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.methods import METHODS
-from bison_ocl.methods.gdumb import GDumb
+from bison_ocl.methods.gdumb.gdumb import GDumb
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.precision import PRECISIONS, Precision
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
@@ -61,7 +62,8 @@ def second_task(method: Method, runs: int, precision: Precision, fused: bool) ->
     """Runs in their second task, with a full memory."""
     backbone = ResNet18(method.filters, SHAPE, precision, fused)
     states = [
-        method.init(100 + i, backbone, CLASSES, MEMORY, SHAPE, device=DEVICE) for i in range(runs)
+        first_state(method, 100 + i, backbone, CLASSES, MEMORY, SHAPE, device=DEVICE)
+        for i in range(runs)
     ]
     me, engine = (states[0] if runs == 1 else tree.stack(states)), engine_for(method, runs)
     for _ in range(3):

@@ -27,6 +27,7 @@ from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.net import Net
 from bison_ocl.stream.class_incremental import class_incremental
 
@@ -56,7 +57,7 @@ def whole(method: Method) -> tuple[Callable[[], object], Net]:
     data = load(DATA)
     arriving = class_incremental(data, 100)
     engine = Engine(method)
-    me = method.init(100, method.backbone(data.shape), data.classes, MEMORY, data.shape)
+    me = first_state(method, 100, method.backbone(data.shape), data.classes, MEMORY, data.shape)
     first, second = (list(arriving.batches(task, method.stream_batch)) for task in (0, 1))
     for new in first[:WARM_UP]:
         me, _ = engine.step(me, new)

@@ -15,6 +15,7 @@ from bison_ocl.batch import Batch
 from bison_ocl.engine.capture import Captured
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.settings import configured
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
 from tests.tiny import stream
@@ -48,7 +49,7 @@ def differences(name: str, dtype: torch.dtype) -> dict[str, Apart]:
     method = configured(name, "split-digits", {})
     backbone = ResNet18(4, SHAPE, "fp32", fused=True)
     states = [
-        method.init(seed, backbone, 4, 20, SHAPE, dtype=dtype, device="cuda")
+        first_state(method, seed, backbone, 4, 20, SHAPE, dtype=dtype, device="cuda")
         for seed in range(SEEDS)
     ]
     loop, vectorised = Engine(method), Engine(method, tree.vectorised)

@@ -15,6 +15,7 @@ from bison_ocl import tree
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.settings import configured
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.resnet import ResNet18
 from tests.tiny import readable, stream
 
@@ -76,7 +77,9 @@ def test_a_compiled_step_agrees(name: str, tmp_path: Path) -> None:
     method, shape = configured(name, "split-digits", {}), (3, 8, 8)
     backbone = ResNet18(4, shape, "fp32", fused=True)
     engine = Engine(method, tree.vectorised)
-    me = tree.stack([method.init(s, backbone, 4, 20, shape, device="cuda") for s in range(2)])
+    me = tree.stack(
+        [first_state(method, s, backbone, 4, 20, shape, device="cuda") for s in range(2)]
+    )
     batches = [
         tree.stack([on_gpu(batch) for batch in pair])
         for pair in zip(*(next(iter(stream(s))) for s in range(2)), strict=True)

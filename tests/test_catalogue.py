@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import ast
+from importlib import import_module
+from inspect import getdoc
 from pathlib import Path
 from types import ModuleType
 
@@ -35,9 +36,8 @@ def test_name_what_and_where_from(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_listed_with_its_own_words(name: str) -> None:
-    text = listing(methods, {name: METHODS[name].split(".")[0]})
-    file = Path(methods.__file__).parent / f"{METHODS[name].split('.')[0]}.py"
-    docstring = ast.get_docstring(ast.parse(file.read_text("utf-8")))
+    text = listing(methods, {name: METHODS[name].rpartition(".")[0]})
+    docstring = getdoc(import_module(method_class(name).__module__))
     assert docstring
     what, source = text.splitlines()
     assert what == f"{name}  {docstring.splitlines()[0]}"
@@ -46,7 +46,7 @@ def test_every_method_is_listed_with_its_own_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_told_of_a_method_without_importing_it_is_true(name: str) -> None:
-    module = METHODS[name].split(".")[0]
+    module = METHODS[name].rpartition(".")[0]
     facts, found = class_facts(methods, module), method_class(name)
     assert facts.get("kind", "") == found.kind
     assert facts.get("boundaries", False) == found.boundaries

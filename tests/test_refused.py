@@ -21,7 +21,7 @@ from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.lode import LODE
 from bison_ocl.methods.method import Method, Update
-from bison_ocl.methods.ocm import OCM
+from bison_ocl.methods.ocm.ocm import OCM
 from bison_ocl.report.study.study import by_rule, diverged
 from bison_ocl.state import State
 from tests.contract.test_resume import Stop, Watcher, fresh

@@ -14,6 +14,7 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.net import Backbone, Net
 from bison_ocl.nets.norm import Mode, Norm
 from bison_ocl.nets.resnet import fan_in_uniform
@@ -126,7 +127,7 @@ def begin(
 ) -> State:
     """A run of `method` before its first step."""
     backbone = backbone or Tiny()
-    return method.init(seed, backbone, classes, capacity, shape, dtype=dtype, closed=closed)
+    return first_state(method, seed, backbone, classes, capacity, shape, dtype=dtype, closed=closed)
 
 
 def train(method: Method, me: State, tasks: list[list[Batch]]) -> State:

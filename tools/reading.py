@@ -24,7 +24,7 @@ VOCABULARY = ("bison_ocl.memory.memory",)
 def reading(method: str) -> dict[str, int]:
     """The modules to read for a method, and their lines."""
     found: dict[str, int] = {}
-    waiting = [f"bison_ocl.methods.{METHODS[method].partition('.')[0]}", *EVERY_METHOD]
+    waiting = [f"bison_ocl.methods.{METHODS[method].rpartition('.')[0]}", *EVERY_METHOD]
     while waiting:
         if (module := waiting.pop(0)) in found:
             continue

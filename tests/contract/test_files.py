@@ -20,15 +20,15 @@ from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 
 FOLDER = Path(bison_ocl.methods.__file__).parent
-SHARED = {"method", "nearest_mean"}
+SHARED = {"method.Method", "nearest_mean.NearestMean"}
 CITATION = re.compile(
     r"[A-ZÀ-Þ][\w'-]+(,? (et al\.|(& |and )?[A-ZÀ-Þ][\w'-]+))*,? \(?(19|20)\d\d\b"
 )
 
 
-def classes_in(stem: str) -> Iterator[type[Method]]:
-    """The methods a file defines."""
-    module = import_module(f"bison_ocl.methods.{stem}")
+def classes_in(name: str) -> Iterator[type[Method]]:
+    """The methods a module defines."""
+    module = import_module(f"bison_ocl.methods.{name}")
     for value in vars(module).values():
         own = isinstance(value, type) and value.__module__ == module.__name__
         if own and issubclass(value, Method):
@@ -36,9 +36,10 @@ def classes_in(stem: str) -> Iterator[type[Method]]:
 
 
 def test_every_method_file_is_listed() -> None:
-    stems = {path.stem for path in FOLDER.glob("*.py")} - SHARED
-    written = {f"{stem}.{found.__name__}" for stem in stems for found in classes_in(stem)}
-    assert written == set(METHODS.values())
+    files = [path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.py")]
+    modules = [".".join(file.parts) for file in files if file.name != "__init__"]
+    written = {f"{name}.{found.__name__}" for name in modules for found in classes_in(name)}
+    assert written - SHARED == set(METHODS.values())
     assert len(METHODS) == len(set(METHODS.values()))
 
 
@@ -47,14 +48,14 @@ def test_method_is_built_by_its_name(method: Method) -> None:
     assert type(method).__doc__
 
 
-MOST = {"er": (560, 6), "mir": (650, 7), "bison": (770, 11)}
+MOST = {"er": (600, 8), "mir": (600, 8), "bison": (730, 10)}
 """lines and files to read; for methods that are not named here, what the largest takes"""
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_is_understood_in_few_lines(name: str) -> None:
     found = reading(name)
-    lines, files = MOST.get(name, (1030, 15))
+    lines, files = MOST.get(name, (1040, 15))
     assert sum(found.values()) <= lines, found
     assert len(found) <= files, found
 

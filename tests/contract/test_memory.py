@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.engine.step import Engine
-from bison_ocl.methods.gdumb import GDumb
+from bison_ocl.methods.gdumb.gdumb import GDumb
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from tests.contract.conftest import CLASSES, LENGTH, TASKS, copied, course, held, moments

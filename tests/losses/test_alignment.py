@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl.losses.alignment import alignment
+from bison_ocl.losses.interaction import alignment
 
 W_STR = torch.tensor([[1.0, 0], [0, 1], [1, 1]], dtype=torch.float64)
 W_BUF = torch.tensor([[1.0, 1], [-1, 2], [0, -3]], dtype=torch.float64)

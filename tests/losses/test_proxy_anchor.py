@@ -9,7 +9,7 @@ import torch
 from pytorch_metric_learning.losses import ProxyAnchorLoss
 from torch import Tensor
 
-from bison_ocl.losses.proxy_anchor import log_one_plus_sum, proxy_anchor
+from bison_ocl.losses.interaction import log_one_plus_sum, proxy_anchor
 
 GAMMA, DELTA = 32.0, 0.1
 Z_M, Y_M = [[0.0, 2], [-1, 1]], [1, 0]

@@ -15,6 +15,7 @@ from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.methods.dvc import DVC
 from bison_ocl.methods.settings import configured
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.net import Net
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
@@ -155,7 +156,7 @@ def test_known_sizes(
     assert isinstance(method, DVC)
     assert method.lambda3 == (2 if classes == 10 else 4)
     assert method.joint_classes == classes
-    me = method.init(0, ResNet18(filters, shape), classes, 1, (1,))
+    me = first_state(method, 0, ResNet18(filters, shape), classes, 1, (1,))
     assert size(me.net.params) == total
 
 

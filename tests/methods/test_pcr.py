@@ -10,8 +10,7 @@ import torch
 
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.engine.step import Engine
-from bison_ocl.losses.proxy_contrastive import proxy_contrastive
-from bison_ocl.methods.pcr import PCR
+from bison_ocl.methods.pcr import PCR, proxy_contrastive
 from bison_ocl.nets.heads import cosine
 from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State

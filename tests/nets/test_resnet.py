@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.method import Method
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.resnet import ResNet18, fan_in_uniform
 from bison_ocl.rng import key_of
 from tests.tiny import size
@@ -161,7 +162,7 @@ def test_feature_sizes(filters: int, shape: tuple[int, int, int], features: int)
 
 @pytest.mark.parametrize("method", [ER(), Bison()])
 def test_features_of_the_methods_backbone_are_non_negative(method: Method) -> None:
-    me = method.init(0, ResNet18(2), 10, 5, (3, 32, 32))
+    me = first_state(method, 0, ResNet18(2), 10, 5, (3, 32, 32))
     assert me.net.features(pictures(2, (3, 32, 32)).float(), "batch").min() >= 0
 
 
@@ -179,7 +180,7 @@ def test_parameter_counts(
 ) -> None:
     backbone = ResNet18(filters, shape)
     for method, expected in ((ER(), er), (Bison(), bison)):
-        params = method.init(0, backbone, classes, 0, shape).net.params
+        params = first_state(method, 0, backbone, classes, 0, shape).net.params
         assert size(params) == expected
         assert size(params["backbone"]) == {20: 1_093_140, 64: 11_168_832}[filters]
 

@@ -55,4 +55,5 @@ def class_facts(package: ModuleType, module: str) -> dict[str, Any]:
 
 def parsed(package: ModuleType, module: str) -> ast.Module:
     assert package.__file__
-    return ast.parse((Path(package.__file__).parent / f"{module}.py").read_text("utf-8"))
+    file = Path(package.__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+    return ast.parse(file.read_text("utf-8"))

@@ -8,7 +8,7 @@ def methods() -> None:
     from bison_ocl import methods as package
     from bison_ocl.cli.catalogue import method_listing
 
-    modules = {name: path.split(".")[0] for name, path in package.METHODS.items()}
+    modules = {name: path.rpartition(".")[0] for name, path in package.METHODS.items()}
     print(method_listing(package, modules))
 
 

@@ -27,6 +27,7 @@ from bison_ocl.learner.labels import Labels
 from bison_ocl.memory.memory import Memory, Write
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.methods.start import check_memory, first_state
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
 from bison_ocl.state import State
@@ -105,7 +106,7 @@ class Learner:
         self._classes = None if classes is None else whole("classes", classes)
         self._task_gap = None if task_gap is None else whole("task_gap", task_gap)
         self.method = configured(method, None, settings)
-        self.method.check_memory(self._memory)
+        check_memory(self.method, self._memory)
         self._engine = Engine(self.method)
         self._labels = Labels(limit=self._classes)
         self._steps_without_news = 0
@@ -339,7 +340,8 @@ class Learner:
         if self._backbone is None:
             given, asked_for = self._module, self.method.backbone(shape)
             self._backbone = asked_for if given is None else ModuleBackbone(given, shape)
-        return self.method.init(
+        return first_state(
+            self.method,
             self._seed,
             self._backbone,
             rows,

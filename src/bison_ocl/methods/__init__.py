@@ -15,17 +15,17 @@ METHODS = {
     "er": "er.ER",
     "er-ace": "er_ace.ERACE",
     "mir": "mir.MIR",
-    "gss": "gss.GSS",
+    "gss": "gss.gss.GSS",
     "agem": "agem.AGEM",
-    "gdumb": "gdumb.GDumb",
+    "gdumb": "gdumb.gdumb.GDumb",
     "scr": "scr.SCR",
-    "aser": "aser.ASER",
+    "aser": "aser.aser.ASER",
     "ssil": "ssil.SSIL",
     "er-dvc": "dvc.DVC",
-    "ocm": "ocm.OCM",
+    "ocm": "ocm.ocm.OCM",
     "pcr": "pcr.PCR",
     "lode": "lode.LODE",
-    "onpro": "onpro.OnPro",
+    "onpro": "onpro.onpro.OnPro",
     "finetune": "finetune.FineTune",
 }
 
@@ -34,6 +34,6 @@ def method_class(name: str) -> type[Method]:
     """The class of a method, by its name on the command line."""
     if name not in METHODS:
         raise UserError(unknown("method", name, METHODS))
-    module, attribute = METHODS[name].split(".")
+    module, _, attribute = METHODS[name].rpartition(".")
     found: type[Method] = getattr(import_module(f"{__name__}.{module}"), attribute)
     return found

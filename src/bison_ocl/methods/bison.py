@@ -16,8 +16,7 @@ from bison_ocl.batch import Batch, present
 from bison_ocl.bounds import Positive
 from bison_ocl.errors import UserError
 from bison_ocl.look import VERMILION, Look
-from bison_ocl.losses.alignment import alignment
-from bison_ocl.losses.proxy_anchor import proxy_anchor
+from bison_ocl.losses.interaction import alignment, proxy_anchor
 from bison_ocl.methods.nearest_mean import NearestMean
 from bison_ocl.nets.heads import Cosine, Head, Linear
 from bison_ocl.nets.net import Net

@@ -17,12 +17,10 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
-from bison_ocl.batch import Batch
+from bison_ocl.batch import Batch, one_hot
 from bison_ocl.errors import UserError
 from bison_ocl.look import BLACK, Look
 from bison_ocl.losses.cross_entropy import cross_entropy
-from bison_ocl.losses.dual_view import dual_view
-from bison_ocl.memory.interference import gradient_size
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.nets.heads import Head, Linear
 from bison_ocl.nets.joint import Joint
@@ -96,3 +94,32 @@ class DVC(Method):
         z = net.features(views.x, mode)[:n]
         rows = self.rows(me)
         return gradient_size(z, net.logits(z, "linear"), views.y[:n], rows)
+
+
+def gradient_size(z: Tensor, logits: Tensor, y: Tensor, classes: Tensor) -> Tensor:
+    """‖softmax − one-hot‖₁ · ‖z‖₁: the size of each image's gradient in a linear head (MGI).
+
+    Gu et al. 2022, Eq. 4. z: [B, d], logits: [B, C], classes: bool [C] -> [B]
+    """
+    p = logits.masked_fill(~classes, -float("inf")).softmax(-1)
+    return (p - one_hot(y, logits.shape[-1]).to(p.dtype)).abs().sum(-1) * z.abs().sum(-1)
+
+
+def dual_view(
+    z: Tensor, joint: Tensor, classes: Tensor, information: float, agreement: float
+) -> Tensor:
+    """λ2 · mean of Σ p̄ ln p̄ over the three predictions + λ3 · mean |joint − view|.
+
+    z: logits [2, B, C] of both views, joint: [B, C] of the pair; classes: bool [C], those that
+    count; `information` is λ2, `agreement` λ3.
+    """
+    logits = torch.cat([z, joint[None]]).masked_fill(~classes, -float("inf"))
+    p = logits.softmax(-1)
+    apart = (p[2] - p[:2]).abs().mean((0, 1)).sum() / classes.sum()
+    return information * negative_entropy(p.mean(1), classes).mean() + agreement * apart
+
+
+def negative_entropy(p: Tensor, classes: Tensor) -> Tensor:
+    """Σ p ln p over the classes of a mask; at least −ln C. p: [..., C]"""
+    p = p.clamp(min=torch.finfo(p.dtype).eps)
+    return (p * p.log() * classes).sum(-1)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.batch import Batch
@@ -22,7 +23,6 @@ from bison_ocl.bounds import Positive
 from bison_ocl.look import PURPLE, Look
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.losses.dark_experience import dark_experience
-from bison_ocl.losses.decoupled import decoupled
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.nets.net import Net
 from bison_ocl.state import State
@@ -95,3 +95,15 @@ class LODE(Method):
         replay = cross_entropy(logits[1], views[1].y, rows)
         targets = (each.repeat(len(views[-1]) // len(each), 1) for each in stored)
         return loss + self.beta * replay + self.alpha * dark_experience(logits[-1], *targets)
+
+
+def decoupled(logits: Tensor, y: Tensor, old: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+    """The two parts of cross-entropy over `classes`, whose sum it is: inter and intra.
+
+    Inter tells the label's side (`old`, or the rest of `classes`) from the other, intra tells the
+    label from its own side. logits: [B, C], y: [B], masks: [C]
+    """
+    own = (old[y][:, None] == old) & classes
+    everywhere = logits.masked_fill(~classes, -float("inf")).logsumexp(1)
+    inside = logits.masked_fill(~own, -float("inf"))
+    return (everywhere - inside.logsumexp(1)).mean(), F.cross_entropy(inside, y)

@@ -12,16 +12,14 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from bison_ocl import rng
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.bounds import Positive
 from bison_ocl.card import Card
-from bison_ocl.errors import UserError
 from bison_ocl.losses.cross_entropy import cross_entropy
-from bison_ocl.memory.memory import Write, empty
+from bison_ocl.memory.memory import Write
 from bison_ocl.memory.store import reservoir
 from bison_ocl.nets.heads import Head, Linear
-from bison_ocl.nets.net import Backbone, Design, Net, Params
+from bison_ocl.nets.net import Backbone, Net, Params
 from bison_ocl.nets.optimiser import SGD, Optimiser
 from bison_ocl.nets.precision import Precision
 from bison_ocl.nets.resnet import ResNet18
@@ -103,45 +101,6 @@ class Method(Card):
     def fields(self, net: Net, classes: int) -> dict[str, Tensor]:
         """One example row of each extra field of the memory."""
         return {}
-
-    def check_memory(self, capacity: int) -> None:
-        """A memory must hold at least one replay batch."""
-        if self.replays and capacity < self.buffer_batch:
-            raise UserError(
-                f"memory {capacity} is smaller than the replay batch {self.buffer_batch}: "
-                f"raise the memory or lower buffer_batch"
-            )
-
-    def init(
-        self,
-        seed: int,
-        backbone: Backbone,
-        classes: int,
-        capacity: int,
-        shape: tuple[int, ...],
-        *,
-        closed: bool = True,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | str = "cpu",
-    ) -> State:
-        """The state of a run before its first step."""
-        device = torch.device(device)
-        start, zero = torch.tensor(seed, device=device), torch.tensor(0, device=device)
-        design = Design(backbone, self.heads(), self.scalars())
-        net = design.born(rng.key(start, zero, "init"), classes, dtype)
-        fields = self.fields(net, classes)
-        return State(
-            net=net,
-            moments=self.optimiser().start(net),
-            memory=empty(capacity if self.replays else 0, shape, fields, device),
-            extra=self.extra(net, classes),
-            seed=start,
-            step=zero,
-            task=zero.clone(),
-            table=torch.full((classes,), -1, device=device),
-            refused=zero.clone(),
-            closed=closed,
-        )
 
     def numbered(self, me: State, order: Tensor) -> State:
         """The state of a run that knows the dataset's ids of its classes, [C]. Few methods care."""

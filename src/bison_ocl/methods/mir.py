@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -18,10 +19,11 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.errors import UserError
 from bison_ocl.look import SKY, Look
-from bison_ocl.memory.interference import candidates, largest
+from bison_ocl.memory.memory import Memory
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.nets.net import Net
 from bison_ocl.nets.norm import Mode
+from bison_ocl.rng import Key, uniform
 from bison_ocl.state import State
 
 
@@ -75,3 +77,19 @@ class MIR(Method):
         rows = self.rows(me)
         logits = net(pool.x, self.head, mode).masked_fill(~rows, -float("inf"))
         return F.cross_entropy(logits, pool.y, reduction="none")
+
+
+def candidates(key: Key, memory: Memory, n: int, avoided: Tensor) -> Tensor:
+    """n distinct slots in use, at random; those of avoided classes only if no others are left.
+
+    avoided: bool [C]
+    """
+    labels = memory.y[: memory.capacity].clamp(0, len(avoided) - 1)  # empty rows hold any number
+    late = avoided[labels].to(torch.float32) + 2 * (~memory.used)
+    return (uniform(key, (memory.capacity,)) - late).topk(n).indices
+
+
+def largest(harm: Tensor, n: int, avoided: Tensor) -> Tensor:
+    """The n most harmed candidates, or all; avoided ones last, in the order they were drawn."""
+    harm = harm.masked_fill(avoided, -float("inf"))
+    return harm.argsort(descending=True, stable=True)[:n]

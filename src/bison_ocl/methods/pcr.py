@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bison_ocl.batch import Batch
+from bison_ocl.batch import Batch, one_hot
 from bison_ocl.bounds import Positive
 from bison_ocl.look import BLUE, Look
-from bison_ocl.losses.proxy_contrastive import proxy_contrastive
 from bison_ocl.methods.method import Method, Update
-from bison_ocl.nets.heads import Cosine, Head
+from bison_ocl.nets.heads import Cosine, Head, cosine
 from bison_ocl.state import State
 
 
@@ -45,3 +44,15 @@ class PCR(Method):
         """One contrast over the views of both batches."""
         z, y = torch.cat(self.features(me, new, old)), torch.cat([new.y, old.y])
         return proxy_contrastive(z, y, me.net.weight(self.head), self.temperature)
+
+
+def proxy_contrastive(z: Tensor, y: Tensor, w: Tensor, temperature: float) -> Tensor:
+    """Mean of −log e^{cos(z_i, w_{y_i})/τ} / Σ_c n_c e^{cos(z_i, w_c)/τ}. z: [B, d], w: [C, d]
+
+    n_c counts the labels of class c in the batch, so that only its own classes take part.
+    """
+    similarity = cosine(z, w) / temperature
+    own = one_hot(y, w.shape[0])
+    count = own.sum(0).to(similarity.dtype)
+    pull = similarity.masked_fill(~own, 0).sum(1)
+    return ((similarity + count.log()).logsumexp(1) - pull).mean()

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.batch import Batch
 from bison_ocl.bounds import Positive
 from bison_ocl.look import ORANGE, Look
-from bison_ocl.losses.distillation import taskwise_distillation
-from bison_ocl.losses.separated_softmax import separated_softmax
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.net import Net
 from bison_ocl.rng import uniform
@@ -87,3 +86,34 @@ def rows_of_old_classes(me: State, n: int) -> Tensor:
     scores = uniform(me.key("retrieve"), old.shape) + old
     drawn = scores.masked_fill(~used, -1.0).topk(n).indices
     return drawn[torch.arange(n, device=drawn.device) % old.sum().clamp(1, n)]
+
+
+def separated_softmax(logits: Tensor, y: Tensor, parts: Tensor) -> Tensor:
+    """Mean of −log softmax over the classes of the label's part. logits: [B, C], y: [B]
+
+    parts: [C], a number for each class; equal numbers share a softmax.
+    """
+    return F.cross_entropy(logits.masked_fill(parts[y][:, None] != parts, -float("inf")), y)
+
+
+def taskwise_distillation(
+    student: Tensor, teacher: Tensor, tasks: Tensor, classes: Tensor, temperature: float
+) -> Tensor:
+    """Σ_τ KL(teacher ‖ student) of softmaxes over the classes of task τ, mean over the batch.
+
+    student, teacher: logits [B, C]; tasks: [C], each class's task; only `classes` [C] count.
+    """
+    p, q = (segment_log_softmax(logits / temperature, tasks) for logits in (teacher, student))
+    divergence = p.exp() * (p - q)
+    return divergence.masked_fill(~classes, 0).sum(1).mean()
+
+
+def segment_log_softmax(logits: Tensor, segments: Tensor) -> Tensor:
+    """Log-softmax of each row inside every segment of classes. logits: [B, C], segments: [C]"""
+    same = segments[:, None] == segments
+    numbers = torch.arange(len(segments), device=segments.device)
+    first = torch.where(same, numbers, len(segments)).amin(1).expand_as(logits)
+    lowest = torch.full_like(logits, -float("inf"))
+    peak = lowest.scatter_reduce(1, first, logits.detach(), "amax").gather(1, first)
+    # A product with a mask adds in a fixed order; scattered sums do not on a GPU.
+    return logits - peak - ((logits - peak).exp() @ same.to(logits.dtype)).log()

@@ -101,10 +101,11 @@ def step_of_er(device: str, runs: int, precision: Precision) -> Callable[[], obj
     from bison_ocl.experiments.train import devices
     from bison_ocl.experiments.train.group import alive, engine_on
     from bison_ocl.methods.settings import configured
+    from bison_ocl.methods.start import first_state
 
     method, stacked = configured("er", None, {}), runs > 1
     backbone = method.backbone(SHAPE, precision, fused=devices.has_kernels(device))
-    me = method.init(0, backbone, CLASSES, MEMORY, SHAPE, device=device)
+    me = first_state(method, 0, backbone, CLASSES, MEMORY, SHAPE, device=device)
     x = torch.randint(0, 256, (method.stream_batch, *SHAPE)).to(device, torch.uint8)
     new = Batch(x, torch.arange(len(x), device=device) % CLASSES)
     if stacked:

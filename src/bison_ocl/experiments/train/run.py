@@ -19,6 +19,7 @@ from bison_ocl.files import checkpoint
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.learner import Learner
 from bison_ocl.methods.method import Method
+from bison_ocl.methods.start import first_state
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import Stream
 
@@ -72,7 +73,8 @@ class Run:
         data = self.stream.dataset
         fused = has_kernels(self.device)
         backbone = self.method.backbone(data.shape, self.spec.precision, fused=fused)
-        me = self.method.init(
+        me = first_state(
+            self.method,
             self.spec.seed,
             backbone,
             data.classes,

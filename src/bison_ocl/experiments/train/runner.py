@@ -27,6 +27,7 @@ from bison_ocl.files.durable import check_writable, settle, telling
 from bison_ocl.files.lock import claimed
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.methods.start import check_memory
 from bison_ocl.stream.streams import DEFAULT, parse, stream_of
 
 Watch = Callable[[Run], AbstractContextManager[Watcher]]
@@ -89,7 +90,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     dataset = load(job.data, job.data_dir, **job.data_options)
     stream = choice.text(dataset)
     specs = specs_of(job, method, stream)
-    method.check_memory(specs[0].memory)
+    check_memory(method, specs[0].memory)
     check_writable(job.out)
     check_writable(job.checkpoints)
     records.check_appendable(job.results)

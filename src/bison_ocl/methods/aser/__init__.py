@@ -1,0 +1,1 @@
+"""ASER: adversarial Shapley value replay, and the values and draws it alone uses."""

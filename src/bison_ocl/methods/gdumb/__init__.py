@@ -1,0 +1,1 @@
+"""GDumb, and its greedy class-balanced memory."""

@@ -1,0 +1,1 @@
+"""GSS: gradient-based sample selection, and the gradients and exchange it alone uses."""

@@ -1,0 +1,1 @@
+"""OCM, and its contrast of rotated images."""

@@ -1,0 +1,1 @@
+"""OnPro: online prototype learning, and the mixtures and prototypes it alone uses."""
