@@ -22,13 +22,13 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.data import load
+from bison_ocl.engine.execution import Execution
 from bison_ocl.engine.step import Eager, Engine
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.evaluate.metrics import average_accuracy
 from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.train.devices import resident
-from bison_ocl.experiments.train.group import alive, engine_on
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
 from bison_ocl.methods.start import first_state
@@ -53,9 +53,9 @@ class Place:
         dataset = resident(load(self.data, self.data_dir), DEVICE)
         return [class_incremental(dataset, seed) for seed in seeds]
 
-    def born(self, method: Method, stream: Stream, seed: int, fused: bool) -> State:
+    def born(self, method: Method, stream: Stream, seed: int, execution: Execution) -> State:
         data = stream.dataset
-        backbone = method.backbone(data.shape, fused=fused)
+        backbone = execution.backbone(method, data.shape)
         return first_state(
             method, seed, backbone, data.classes, self.memory, data.shape, device=DEVICE
         )
@@ -81,16 +81,16 @@ def train(body: Eager, streams: list[Stream], stacked: bool) -> list[float]:
 def looped(place: Place, name: str, seed: int) -> float:
     """One run, step by step."""
     method, (stream,) = configured(name, place.data, {}), place.streams([seed])
-    me = place.born(method, stream, seed, fused=False)
+    me = place.born(method, stream, seed, Execution("cpu"))  # PyTorch's own layers
     return train(Eager(Engine(method), me), [stream], False)[0]
 
 
 def at_once(place: Place, name: str) -> list[float]:
     """All seeds, stacked and captured."""
     method, streams = configured(name, place.data, {}), place.streams(place.seeds)
-    pairs = zip(streams, place.seeds, strict=True)
-    me = tree.stack([place.born(method, stream, seed, True) for stream, seed in pairs])
-    return train(alive(engine_on(DEVICE, method, True), me, DEVICE, None), streams, True)
+    execution, pairs = Execution(DEVICE), zip(streams, place.seeds, strict=True)
+    me = tree.stack([place.born(method, stream, seed, execution) for stream, seed in pairs])
+    return train(execution.stepper(execution.engine(method, True), me), streams, True)
 
 
 def compared(place: Place, name: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from bison_ocl.files import checkpoint
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.nets.resnet import ResNet18
 from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
 from tests.tiny import begin, images, same, snapshot, stream
@@ -236,7 +237,7 @@ def test_heads_double() -> None:
 def test_growing_moves_no_known_row() -> None:
     learner = trained()
     before = state(learner).net.params["stream"]["weight"]
-    grown = learner._grown(9).net.params["stream"]["weight"]
+    grown = learner._with_room_for(9).me.net.params["stream"]["weight"]
     assert grown.shape[0] == 16
     assert torch.equal(grown[:8], before)
     assert len(grown.unique(dim=0)) == 16
@@ -670,11 +671,17 @@ def test_probabilities_have_a_column_for_each_label_before_and_after() -> None:
     assert before == learner.labels
 
 
-def test_a_loss_that_is_not_finite_is_said_once() -> None:
-    learner = new("er", lr=1e30)
-    with pytest.warns(UserWarning, match="loss is not finite.*lower lr") as said:
-        learner.observe(*herd(60))
-    assert len(said) == 1
+def test_a_loss_that_is_not_finite_is_said_once(tmp_path: Path) -> None:
+    """At the next pause, for reading it would make every step wait for a GPU."""
+    x, y = herd(60)
+    for pause in ("predict", "save", "new_task"):
+        learner = new("er", lr=1e30)
+        learner.observe(x, y)
+        arguments = {"predict": (x,), "save": (tmp_path / "lost",)}.get(pause, ())
+        with pytest.warns(UserWarning, match="steps were refused.*not finite.*lower lr") as said:
+            getattr(learner, pause)(*arguments)
+        assert len(said) == 1
+        learner.predict(x)  # a second warning would be an error
 
 
 class Faulty(nn.Module):
@@ -753,6 +760,52 @@ def test_images_that_no_step_can_take_do_not_decide_about_later_ones() -> None:
     assert learner.labels == ["a", "b"]
     with pytest.raises(UserError, match="9x9, earlier ones 8x8"):
         learner.observe(np.zeros((1, 9, 9, 3), np.uint8), ["a"])
+
+
+# --- how it computes ---
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bf16", "fp32"])
+def test_a_file_keeps_the_precision_of_a_learner(precision: Any, tmp_path: Path) -> None:
+    learner = trained(backbone=None, filters=2, precision=precision)
+    learner.save(tmp_path / "herd")
+    again = Learner.load(tmp_path / "herd")
+    for one in (learner, again):
+        network = state(one).net.design.backbone
+        assert isinstance(network, ResNet18)
+        assert (network.precision, network.fused) == (precision, False)
+        one.observe(*herd(20, seed=1))
+    assert same(everything(learner), everything(again))
+
+
+def test_precisions_compute_in_other_numbers() -> None:
+    one, other = (trained(backbone=None, filters=2, precision=name) for name in ("tf32", "bf16"))
+    assert not same(everything(one), everything(other))
+
+
+@pytest.mark.parametrize("said", ["fp16", 3, None, ["tf32"]])
+def test_a_file_with_another_precision_is_refused(said: Any, tmp_path: Path) -> None:
+    tensors, header = on_disk(trained(), tmp_path / "herd")
+    checkpoint.write(tmp_path / "herd", tensors, header | {"precision": said})
+    with pytest.raises(UserError, match="for 'precision'"):
+        Learner.load(tmp_path / "herd", backbone=backbone())
+
+
+def test_the_model_of_a_run_computes_in_the_precision_of_the_run(tmp_path: Path) -> None:
+    stream = class_incremental(small_data(), 0)
+    method = method_class("er")(filters=2)
+    spec = Spec("er", "small", 20, 0, settings_of(method), precision="bf16")
+    run = Run(spec, method, stream)
+    run.learner().save(tmp_path / "model")
+    for model in (run.learner(), Learner.load(tmp_path / "model")):
+        network = state(model).net.design.backbone
+        assert isinstance(network, ResNet18)
+        assert network.precision == "bf16"
+
+
+def test_on_a_cpu_compiling_changes_nothing() -> None:
+    one, other = (trained(backbone=None, filters=2, compile=how) for how in (False, True))
+    assert same(everything(one), everything(other))
 
 
 # --- bad input ---
@@ -847,6 +900,7 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("bison", {"dc": False}, "add paf=off"),
         ("er", {"device": "gpu"}, "device='gpu': give cpu or cuda"),
         ("er", {"device": "meta"}, "device='meta': give cpu or cuda"),
+        ("er", {"precision": "fp16"}, "precision fp16: choose tf32, bf16 or fp32"),
         ("er", {"lr": 10**400}, "lr"),
         ("er", {"stream_batch": 10**20}, "whole number from 1 to 2,147,483,647"),
         ("er", {"memory": 1.5}, "memory=1.5: give a whole number of at least 0"),

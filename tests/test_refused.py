@@ -13,7 +13,7 @@ from torch import Tensor
 from bison_ocl import Learner, tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine import capture
-from bison_ocl.engine.capture import Captured, Replay
+from bison_ocl.engine.capture import Captured
 from bison_ocl.engine.step import Eager, Engine
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run, Saving
@@ -25,7 +25,7 @@ from bison_ocl.methods.ocm.ocm import OCM
 from bison_ocl.report.study.study import by_rule, diverged
 from bison_ocl.state import State
 from tests.contract.test_resume import Stop, Watcher, fresh
-from tests.tiny import begin, images, readable, same, snapshot, stream
+from tests.tiny import begin, images, readable, same, snapshot, stream, without_a_graph
 
 SICK_STEP, SICK_SEED = 4, 1
 """the memory is full then; in the loop a step before that is tried too"""
@@ -107,11 +107,7 @@ def test_others_of_a_stack_go_on_bit_for_bit(of: type[Method], where: str) -> No
 def test_captured_steps_refuse_as_eager_ones(
     of: type[Method], where: str, seeds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def recorded(work: Replay, rehearsal: Replay) -> Replay:
-        rehearsal()
-        return work
-
-    monkeypatch.setattr(capture, "recorded", recorded)
+    monkeypatch.setattr(capture, "recorded", without_a_graph)
     method = sick(of, where)
     engine = Engine(method, tree.vectorised) if seeds > 1 else Engine(method)
     news: list[Any] = [tree.stack(n) for n in zip(*map(batches, range(3)), strict=True)]
@@ -156,8 +152,9 @@ def test_a_learner_goes_on_after_a_refused_step() -> None:
     learner = Learner("er", memory=20, filters=1, seed=SICK_SEED)
     learner._engine = Engine(sick(ER, "loss", 1))
     y = torch.arange(40) % 2
-    with pytest.warns(UserWarning, match="not finite, so the step is refused") as said:
-        learner.observe(images(y), y.tolist())
+    learner.observe(images(y), y.tolist())
+    with pytest.warns(UserWarning, match="1 step was refused.* loss is not finite") as said:
+        learner.predict(images(y))
     assert len(said) == 1
     assert learner._state is not None
     assert (int(learner._state.refused), int(learner._state.step)) == (1, 4)

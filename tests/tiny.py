@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
+from bison_ocl.engine.capture import Replay
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.start import first_state
@@ -171,3 +172,9 @@ def readable(me: State) -> dict[str, Tensor]:
     """A state, or a stack of them, but for the memory's spare row, which is undefined."""
     memory = replace(me.memory, x=me.memory.x[..., :-1, :, :, :], y=me.memory.y[..., :-1])
     return tree.named(replace(me, memory=memory))
+
+
+def without_a_graph(work: Replay, rehearsal: Replay) -> Replay:
+    """Stands in for `capture.recorded`: records nothing, and rehearsals must leave no trace."""
+    rehearsal()
+    return work

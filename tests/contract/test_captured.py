@@ -8,22 +8,16 @@ import pytest
 import torch
 
 from bison_ocl.engine import capture
-from bison_ocl.engine.capture import Captured, Replay, replayed
+from bison_ocl.engine.capture import Captured, replayed
 from bison_ocl.engine.capture import recorded as really_recorded
 from bison_ocl.engine.step import Eager, Engine
 from bison_ocl.methods.method import Method
-from tests.tiny import begin, same, snapshot, stream
+from tests.tiny import begin, same, snapshot, stream, without_a_graph
 
 
 @pytest.fixture(autouse=True)
 def _no_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A graph is recorded without being run, and its rehearsals must leave no trace."""
-
-    def recorded(work: Replay, rehearsal: Replay) -> Replay:
-        rehearsal()
-        return work
-
-    monkeypatch.setattr(capture, "recorded", recorded)
+    monkeypatch.setattr(capture, "recorded", without_a_graph)
 
 
 def test_replayed_steps_are_the_engines_steps(method: Method) -> None:
@@ -36,7 +30,7 @@ def test_replayed_steps_are_the_engines_steps(method: Method) -> None:
             assert captured.me.memory.filled == eager.me.memory.filled
         eager.end_task()
         captured.end_task()
-    assert {later for later, _ in captured.graphs} == {False, True}
+    assert {later for later, *_ in captured.graphs} == {False, True}
 
 
 def test_the_state_handed_in_stays_as_it_was(method: Method) -> None:

@@ -2,12 +2,15 @@
 
 State lives in fixed buffers; a graph reads them, runs the very step of the engine, and ends by
 copying what changed back into them. The memory is written in place anyway. A graph serves while no
-shape changes: one for each batch size, before and after the end of the first task.
+shape changes: one for each batch size, before and after the end of the first task. Heads that grow
+need new buffers and new graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -25,6 +28,8 @@ from bison_ocl.state import State
 REHEARSALS = 3
 """Before recording, so that nothing is chosen or allocated for the first time in a graph."""
 
+RECORDING = threading.Lock()
+"""One graph is recorded at a time in a process: all of them use PyTorch's one capture stream."""
 
 Replay = Callable[[], None]
 
@@ -39,19 +44,20 @@ class Recorded:
 
 
 class Captured(Eager):
-    """An engine whose steps are replayed. The state handed in is copied once, then owned here."""
+    """Steps a state by replaying graphs. The state handed in is copied once, then owned here."""
 
     def __init__(self, engine: Engine, me: State, compiled_in: Path | None = None) -> None:
         """compiled_in: the folder of compiled steps, if they are to be compiled at all"""
         super().__init__(engine, tree.map_leaves(torch.clone, me))
         self.compiled_in = compiled_in
         self.graphs: dict[tuple[object, ...], Recorded] = {}
+        self._spare: State | None = None
 
     def step(self, new: Batch) -> Tensor:
         """One step on one stream batch; the loss, valid until the next step."""
         if self.me.memory.filled < self.engine.method.settled_at(self.me):
             return super().step(new)
-        key = (self.me.later, new.x.shape)
+        key = (self.me.later, self.me.closed, new.x.shape)
         if key not in self.graphs:
             self.graphs[key] = self._record(new)
         recorded = self.graphs[key]
@@ -63,10 +69,26 @@ class Captured(Eager):
         return recorded.loss
 
     def take(self, after: State) -> None:
-        """Put a state's tensors into the buffers; its fixed parts are taken as they are."""
-        copy_changed(self.me, after)
-        buffers = tree.named(self.me)
-        self.me = tree.walk(lambda name, _: buffers[name], after)
+        """Put a state into the buffers or, if a shape changed, into new ones without graphs."""
+        if shapes(after) == shapes(self.me):
+            self.me = written(self.me, after)
+        else:
+            self.me, self.graphs = tree.map_leaves(torch.clone, after), {}
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """All that happens inside takes effect or, where it fails, none of it does.
+
+        A graph writes over the whole state, so this begins by copying it.
+        """
+        if self._spare is None or shapes(self._spare) != shapes(self.me):
+            self._spare = tree.map_leaves(torch.clone, self.me)
+        before = self._spare = written(self._spare, self.me)
+        try:
+            yield
+        except BaseException:
+            self.take(before)
+            raise
 
     def _record(self, new: Batch) -> Recorded:
         held, scratch = tree.map_leaves(torch.clone, (new, self.me))
@@ -80,7 +102,8 @@ class Captured(Eager):
         return Recorded(recorded(partial(step, self.me), partial(step, scratch)), held, found)
 
     def _learn(self, me: State, new: Batch) -> Callable[[State, Batch], Learned]:
-        if self.compiled_in is None:
+        """The pure part of a step; compiled for whole batches only, since it takes a minute."""
+        if self.compiled_in is None or new.y.shape[-1] != self.engine.method.stream_batch:
             return self.engine.learn
         return compiled(self.engine.learn, repr(self.engine.method), self.compiled_in, me, new)
 
@@ -106,15 +129,17 @@ def recorded(work: Replay, rehearsal: Replay) -> Replay:
 
     `rehearsal` is the same work on scratch tensors, in which libraries choose their kernels.
     """
-    side = side_stream(torch.cuda.current_device())
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(REHEARSALS):
-            rehearsal()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        work()
+    with RECORDING:
+        side = side_stream(torch.cuda.current_device())
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(REHEARSALS):
+                rehearsal()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        # Other threads may go on with what they do on the device meanwhile.
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            work()
     return graph.replay
 
 
@@ -122,6 +147,17 @@ def recorded(work: Replay, rehearsal: Replay) -> Replay:
 def side_stream(device: int) -> torch.cuda.Stream:
     """The stream of all rehearsals: each one that libraries see costs a workspace of 64 MiB."""
     return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+
+def shapes(me: State) -> dict[str, torch.Size]:
+    return {name: leaf.shape for name, leaf in tree.named(me).items()}
+
+
+def written(buffers: State, after: State) -> State:
+    """A state in the buffers of another of the same shapes; its fixed parts are as they are."""
+    copy_changed(buffers, after)
+    tensors = tree.named(buffers)
+    return tree.walk(lambda name, _: tensors[name], after)
 
 
 def copy_changed(buffers: object, after: object) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, one_hot, to_float
-from bison_ocl.memory.memory import Write
+from bison_ocl.memory.memory import Memory, Write
 from bison_ocl.memory.ncm import CHUNK, Means, class_means, nearest_mean
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
@@ -155,14 +156,18 @@ class Engine:
 
 
 class Eager:
-    """A state that steps: what a run trains with. Others do the same by other means."""
+    """Steps a state operator by operator; `Captured` replays CUDA graphs."""
 
     def __init__(self, engine: Engine, me: State) -> None:
         self.engine, self.me = engine, me
+        self._overwritten: list[tuple[Memory, Batch, Write]] | None = None
 
     def step(self, new: Batch) -> Tensor:
         """One step on one stream batch; the loss."""
-        after, loss = self.engine.step(self.me, new)
+        me, learned = self.me, self.engine.learn(self.me, new)
+        if self._overwritten is not None and learned.write is not None:
+            self._overwritten.append((me.memory, *me.memory.overwritten(learned.write)))
+        after, loss = self.engine.stored(me, new, learned)
         self.take(after)
         return loss
 
@@ -173,3 +178,20 @@ class Eager:
     def take(self, after: State) -> None:
         """Go on from a state."""
         self.me = after
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """All that happens inside takes effect or, where it fails, none of it does.
+
+        A step changes rows of the memory alone in place, so these are kept while it lasts.
+        """
+        before, self._overwritten = self.me, []
+        try:
+            yield
+        except BaseException:
+            for memory, rows, write in reversed(self._overwritten):
+                memory.write(rows, write)
+            self.me = before
+            raise
+        finally:
+            self._overwritten = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import wraps
 from operator import index
@@ -19,17 +20,19 @@ from torch import Tensor, nn
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine.step import Engine
+from bison_ocl.data.storage.places import cache_folder
+from bison_ocl.engine.execution import Execution
+from bison_ocl.engine.step import Eager
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.images import to_bytes
 from bison_ocl.learner.labels import Labels
-from bison_ocl.memory.memory import Memory, Write
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory, first_state
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
+from bison_ocl.nets.precision import PRECISIONS, Precision, checked_precision
 from bison_ocl.state import State
 from bison_ocl.threads import Turns
 
@@ -56,20 +59,16 @@ def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Lea
 
     @wraps(f)
     def call(self: Learner, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with self._turns, torch.inference_mode(False):
+        with self._turns, torch.inference_mode(False), self._execution.active():
             before = vars(self).copy()
-            self._overwritten = []
             try:
-                return f(self, *arguments, **named)
+                with self._atomic():
+                    return f(self, *arguments, **named)
             except BaseException as error:
-                for memory, rows, write in reversed(self._overwritten):
-                    memory.write(rows, write)
                 vars(self).update(before)
                 if isinstance(error, Unlearnable):
                     self._forget_unless_learned()
                 raise
-            finally:
-                self._overwritten = []
 
     return call
 
@@ -85,6 +84,10 @@ class Learner:
     the heads grow. `task_gap`: a new class starts a task if that many steps brought none, until the
     first call of `new_task`; None switches it off. Settings are the method's: `beta=0.2`.
     Threads may share a learner: while one is in it, others wait.
+
+    On `device="cuda"` steps are replayed CUDA graphs, unless `backbone` is given. `precision` is
+    that of the convolutions: tf32, bf16 or fp32. On a GPU `compile=True` compiles steps first: the
+    first one takes a minute, and the cache folder keeps what was compiled.
     """
 
     def __init__(
@@ -97,25 +100,29 @@ class Learner:
         backbone: nn.Module | None = None,
         task_gap: int | None = 50,
         device: str = "cpu",
+        precision: Precision = "tf32",
+        compile: bool = False,
         **settings: Any,
     ) -> None:
         check_kinds(method, backbone)
         check_device(device)
-        self._name, self._module, self._device = method, backbone, device
+        folder = cache_folder() / "compiled" if compile else None
+        own_module = backbone is not None
+        self._execution = Execution(device, checked_precision(precision), folder, own_module)
+        self._name, self._module = method, backbone
         self._memory, self._seed = whole("memory", memory), whole("seed", seed)
         self._classes = None if classes is None else whole("classes", classes)
         self._task_gap = None if task_gap is None else whole("task_gap", task_gap)
         self.method = configured(method, None, settings)
         check_memory(self.method, self._memory)
-        self._engine = Engine(self.method)
+        self._engine = self._execution.engine(self.method)
         self._labels = Labels(limit=self._classes)
         self._steps_without_news = 0
         self._backbone: Backbone | None = None
-        self._state: State | None = None
+        self._body: Eager | None = None
         self._summary: Any = None
         self._waiting: list[tuple[Tensor, Hashable]] = []
-        self._finite = True
-        self._overwritten: list[tuple[Memory, Batch, Write]] = []
+        self._warned = False
         self._turns = Turns()
 
     # --- learning ---
@@ -131,8 +138,8 @@ class Learner:
             raise UserError(f"{len(x)} images came with {len(y)} labels: give one label an image")
         self._labels.check_room([*(label for _, label in self._waiting), *y])
         self._check_shape(x)
-        if len(x) and self._state is None:
-            self._state = self._born(tuple(x.shape[1:]), self._classes or FIRST_CAPACITY)
+        if len(x) and self._body is None:
+            self._go_on_from(self._born(tuple(x.shape[1:]), self._classes or FIRST_CAPACITY))
         self._waiting = [*self._waiting, *zip(x, y, strict=True)]
         size = self.method.stream_batch
         while len(self._waiting) >= size:
@@ -148,9 +155,10 @@ class Learner:
         """Say that a task ends here. From now on boundaries come from these calls alone."""
         self._flush()
         self._task_gap = None
-        if self._state is not None:
-            self._state = self._engine.end_task(self._state)
+        if self._body is not None:
+            self._body.end_task()
             self._summary = None
+            self._warn_of_refused_steps()
 
     @entered
     def allow_more_classes(self) -> None:
@@ -161,47 +169,45 @@ class Learner:
         """
         self._classes = None
         self._labels = self._labels.without_limit()
-        if self._state is not None:
-            self._state = replace(self._state, closed=False)
+        if self._body is not None:
+            self._body.take(replace(self._body.me, closed=False))
 
     def _flush(self) -> None:
         if self._waiting:
             self._learn(len(self._waiting))
 
     def _learn(self, size: int) -> None:
-        """One step on the images that wait longest; nothing changes before it has succeeded."""
+        """One step on the images that wait longest; it reads no number from the device."""
         batch = self._waiting[:size]
         labels = self._labels.added(label for _, label in batch)
         fresh = len(labels) > len(self._labels)
-        me = self._grown(len(labels))
+        body = self._with_room_for(len(labels))
         if fresh and self._task_gap is not None and self._steps_without_news >= self._task_gap:
-            me = self._engine.end_task(me)
+            body.end_task()
         ids = torch.tensor([labels.number(label) for _, label in batch])
         new = Batch(torch.stack([image for image, _ in batch]), ids)
-        new = tree.map_leaves(lambda leaf: leaf.to(self._device), new)
         try:
-            learned = self._engine.learn(me, new)
+            body.step(self._execution.moved(new))
         except UserError as error:
             raise Unlearnable(str(error)) from error
-        if learned.write is not None:
-            self._overwritten.append((me.memory, *me.memory.overwritten(learned.write)))
-        self._state, loss = self._engine.stored(me, new, learned)
         self._steps_without_news = 0 if fresh else self._steps_without_news + 1
         self._labels, self._waiting, self._summary = labels, self._waiting[size:], None
-        self._warn_if_lost(loss)
 
     def _forget_unless_learned(self) -> None:
         """Images that no step can take must not decide what later ones look like."""
         if self._state is not None and self._state.step == 0:
-            self._backbone, self._state, self._waiting = None, None, []
+            self._backbone, self._body, self._waiting = None, None, []
 
-    def _warn_if_lost(self, loss: Tensor) -> None:
-        if self._finite and not loss.isfinite():
-            self._finite = False
-            advice = (
-                "the loss is not finite, so the step is refused: use a lower lr if that goes on"
+    def _warn_of_refused_steps(self) -> None:
+        """Once, and only where the host waits for the device anyway: it reads a number from it."""
+        if self._warned or self._state is None:
+            return
+        if refused := int(self._state.refused):
+            self._warned = True
+            steps = "1 step was" if refused == 1 else f"{refused} steps were"
+            warnings.warn(
+                f"{steps} refused because the loss is not finite: use a lower lr", stacklevel=4
             )
-            warnings.warn(advice, stacklevel=2)
 
     # --- predicting ---
 
@@ -232,11 +238,12 @@ class Learner:
         self._flush()
         if self._state is None:
             raise UserError("nothing has been learned yet: call observe before predict")
+        self._warn_of_refused_steps()
         if self._summary is None:
             self._summary = self._engine.summarise(self._state)
         if len(x) == 0:
             return torch.zeros(0, len(self._labels))
-        scores = self._engine.scores(self._state, self._summary, x.to(self._device))
+        scores = self._engine.scores(self._state, self._summary, x.to(self._execution.device))
         return scores[:, : len(self._labels)].cpu()
 
     # --- files ---
@@ -247,6 +254,7 @@ class Learner:
         self._flush()
         if self._state is None:
             raise UserError("nothing has been learned yet: call observe before save")
+        self._warn_of_refused_steps()
         tensors, fixed = checkpoint.pack(self._state)
         header = {
             "kind": "learner",
@@ -261,15 +269,24 @@ class Learner:
             "labels": self._labels.encoded(),
             "task_gap": self._task_gap,
             "steps_without_news": self._steps_without_news,
+            "precision": self._execution.precision,
             "fixed": fixed,
         }
         checkpoint.write(Path(path), tensors, header)
 
     @classmethod
     def load(
-        cls, path: str | Path, *, backbone: nn.Module | None = None, device: str = "cpu"
+        cls,
+        path: str | Path,
+        *,
+        backbone: nn.Module | None = None,
+        device: str = "cpu",
+        compile: bool = False,
     ) -> Learner:
-        """A learner as it was saved; `backbone` where it was built with one. Runs no code."""
+        """A learner as it was saved, in its precision. Runs no code.
+
+        `backbone`: where it was built with one. `compile`: as for a new learner; no file keeps it.
+        """
         tensors, values = checkpoint.read(Path(path))
         if values.get("kind") != "learner":
             raise UserError(f"{path} holds no learner: it is a file of `bison-ocl run`")
@@ -282,6 +299,8 @@ class Learner:
         rows, shape = header["rows"].whole(least=1), header["shape"].items()
         header["shape"].check(len(shape) == 3)
         header["classes"].check(header["classes"].value in (None, rows))
+        precision = values.get("precision", "tf32")  # files had none before there was a choice
+        header["precision"].check(precision in PRECISIONS)
         learner = cls(
             method,
             memory=header["memory"].whole(),
@@ -290,6 +309,8 @@ class Learner:
             backbone=backbone,
             task_gap=header["task_gap"].value,
             device=device,
+            precision=precision,
+            compile=compile,
             **settings,
         )
         learner._labels = Labels.decoded([x.value for x in header["labels"].items()], rows)
@@ -300,17 +321,22 @@ class Learner:
         checkpoint.check_fit(learner._form(sides, rows), tensors)
         me = checkpoint.unpack(learner._born(sides, rows), tensors, header["fixed"].by_name())
         header["labels"].check(not bool(me.seen[len(learner._labels) :].any()))
-        learner._state = me
+        learner._go_on_from(me)
         if isinstance(learner._backbone, ModuleBackbone):
             learner._backbone.start_from(me.net.params["backbone"], me.net.stats)
         return learner
 
     @classmethod
-    def adopt(cls, name: str, method: Method, memory: int, me: State, labels: Labels) -> Learner:
-        """A learner that goes on from the state of a finished run.
-
-        Once it was saved and loaded it computes in tf32, whatever the precision of the run.
-        """
+    def adopt(
+        cls,
+        name: str,
+        method: Method,
+        memory: int,
+        me: State,
+        labels: Labels,
+        precision: Precision,
+    ) -> Learner:
+        """A learner that goes on from the state of a finished run, in the precision of the run."""
         settings = settings_of(method)
         learner = cls(
             name,
@@ -319,9 +345,11 @@ class Learner:
             classes=me.classes,
             task_gap=None,
             device=str(me.seed.device),
+            precision=precision,
             **settings,
         )
-        learner._labels, learner._state = labels, me
+        learner._labels = labels
+        learner._go_on_from(me)
         return learner
 
     # --- inside ---
@@ -333,12 +361,33 @@ class Learner:
         vars(twin).update(vars(self) | {"_turns": Turns()})
         if self._state is not None:
             memory = tree.map_leaves(torch.clone, self._state.memory)
-            twin._state = replace(self._state, memory=memory)
+            twin._go_on_from(replace(self._state, memory=memory))
         return twin
+
+    @entered
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and deep copies: the state without its graphs, which are recorded anew."""
+        return vars(self) | {"_body": self._state}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        if kept["_body"] is not None:
+            self._go_on_from(kept["_body"])
+
+    @property
+    def _state(self) -> State | None:
+        return None if self._body is None else self._body.me
+
+    def _go_on_from(self, me: State) -> None:
+        self._body = self._execution.stepper(self._engine, me)
+
+    def _atomic(self) -> AbstractContextManager[None]:
+        """Steps inside take effect together or, where one fails, not at all."""
+        return nullcontext() if self._body is None else self._body.atomic()
 
     def _born(self, shape: tuple[int, ...], rows: int, device: str | None = None) -> State:
         if self._backbone is None:
-            given, asked_for = self._module, self.method.backbone(shape)
+            given, asked_for = self._module, self._execution.backbone(self.method, shape)
             self._backbone = asked_for if given is None else ModuleBackbone(given, shape)
         return first_state(
             self.method,
@@ -348,7 +397,7 @@ class Learner:
             self._memory,
             shape,
             closed=self._classes is not None,
-            device=device or self._device,
+            device=device or self._execution.device,
         )
 
     def _form(self, shape: tuple[int, ...], rows: int) -> State:
@@ -360,13 +409,13 @@ class Learner:
                 "the file tells of a network that is too large: use another copy"
             ) from error
 
-    def _grown(self, classes: int) -> State:
-        """The state with rows for so many classes: born again twice as large, the old pasted in."""
-        assert self._state is not None
-        me = self._state
-        while classes > me.classes:
-            me = tree.paste(me, self._born(tuple(me.memory.x.shape[1:]), 2 * me.classes))
-        return me
+    def _with_room_for(self, classes: int) -> Eager:
+        """What steps, with rows for so many classes: born twice as large, the old pasted in."""
+        assert self._body is not None
+        while classes > (me := self._body.me).classes:
+            larger = self._born(tuple(me.memory.x.shape[1:]), 2 * me.classes)
+            self._body.take(tree.paste(me, larger))
+        return self._body
 
     def _check_shape(self, x: Tensor) -> None:
         known = self._state and list(self._state.memory.x.shape[1:])

@@ -11,8 +11,8 @@ from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.records.spec import identity, precision_of
-from bison_ocl.experiments.train.devices import checked_precision
 from bison_ocl.experiments.train.runner import Job, Say, Watch, run
+from bison_ocl.nets.precision import checked_precision
 
 NUMBERS = ("accuracy", "also", "confusion", "anytime", "losses", "log")
 """What a record measured; older ones lack some."""

@@ -74,10 +74,11 @@ def seconds_of_a_step(device: str, precision: Precision = PLAIN, alone: bool = F
     """
     import torch
 
+    from bison_ocl.engine.execution import is_cuda
     from bison_ocl.experiments.train import devices
 
     threads = torch.get_num_threads()
-    runs = TOGETHER if devices.is_cuda(device) and not alone else 1
+    runs = TOGETHER if is_cuda(device) and not alone else 1
     torch.set_num_threads(1)
     try:
         step = step_of_er(device, runs, precision)
@@ -98,20 +99,18 @@ def step_of_er(device: str, runs: int, precision: Precision) -> Callable[[], obj
 
     from bison_ocl import tree
     from bison_ocl.batch import Batch
-    from bison_ocl.experiments.train import devices
-    from bison_ocl.experiments.train.group import alive, engine_on
+    from bison_ocl.engine.execution import Execution
     from bison_ocl.methods.settings import configured
     from bison_ocl.methods.start import first_state
 
-    method, stacked = configured("er", None, {}), runs > 1
-    backbone = method.backbone(SHAPE, precision, fused=devices.has_kernels(device))
+    method, stacked, execution = configured("er", None, {}), runs > 1, Execution(device, precision)
+    backbone = execution.backbone(method, SHAPE)
     me = first_state(method, 0, backbone, CLASSES, MEMORY, SHAPE, device=device)
     x = torch.randint(0, 256, (method.stream_batch, *SHAPE)).to(device, torch.uint8)
     new = Batch(x, torch.arange(len(x), device=device) % CLASSES)
     if stacked:
         me, new = tree.stack([me] * runs), tree.stack([new] * runs)
-    body = alive(engine_on(device, method, stacked), me, device, compiled_in=None)
-    return partial(body.step, new)
+    return partial(execution.stepper(execution.engine(method, stacked), me).step, new)
 
 
 UNITS = (("days", 86_400), ("h", 3_600), ("min", 60))

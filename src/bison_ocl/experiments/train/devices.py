@@ -1,31 +1,20 @@
-"""What a device is given, told and asked: data, number format, the time, free memory."""
+"""What a device is given and asked: data, the time, free memory."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import find_spec
 
 import torch
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
-from bison_ocl.errors import UserError
-from bison_ocl.nets.precision import PRECISIONS, Precision
+from bison_ocl.engine.execution import is_cuda
 
 ROOM = 0.5
 """of the free memory, how much the images of a split may take"""
-
-
-def is_cuda(device: str) -> bool:
-    return torch.device(device).type == "cuda"
-
-
-def has_kernels(device: str) -> bool:
-    """Whether our own kernels run there: on a GPU with Triton, which PyTorch brings on Linux."""
-    return is_cuda(device) and find_spec("triton") is not None
 
 
 def resident(dataset: Dataset, device: str) -> Dataset:
@@ -41,29 +30,9 @@ def resident(dataset: Dataset, device: str) -> Dataset:
     return replace(dataset, train=there(dataset.train), test=there(dataset.test))
 
 
-def moved(batch: Batch, device: str) -> Batch:
-    """The batch there; page-locked on its way to a GPU, so that the host need not wait."""
-    if batch.x.device.type == torch.device(device).type:
-        return batch
-    return tree.map_leaves(lambda leaf: leaf.pin_memory().to(device, non_blocking=True), batch)
-
-
 def size_of(value: object) -> int:
     """Bytes of a tree."""
     return sum(leaf.nbytes for leaf in tree.leaves(value))
-
-
-def checked_precision(text: str) -> Precision:
-    """The precision of that name, if there is one."""
-    if text not in PRECISIONS:
-        raise UserError(f"--precision {text}: choose tf32, bf16 or fp32")
-    return text
-
-
-def use_precision(precision: Precision) -> None:
-    """Let convolutions in float32 round to TF32 on a GPU unless asked not to, and nothing else."""
-    torch.backends.cudnn.allow_tf32 = precision != "fp32"
-    torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def now(device: str) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine.step import Eager, Engine, alone
+from bison_ocl.engine.execution import is_cuda
 from bison_ocl.experiments.records.results import Record
 from bison_ocl.experiments.train import devices
 from bison_ocl.experiments.train.loss_curve import Intervals, LossSums
@@ -21,8 +21,6 @@ from bison_ocl.experiments.train.result import record_of
 from bison_ocl.experiments.train.run import Run, Saving, Watcher
 from bison_ocl.experiments.train.score import OWN, confusions, logs
 from bison_ocl.files.durable import replaced_together
-from bison_ocl.methods.method import Method
-from bison_ocl.state import State
 from bison_ocl.stream.tasks import side_by_side
 
 
@@ -34,16 +32,15 @@ class Group:
         self.runs, self.first, self.device = runs, runs[0], runs[0].device
         self.step, self.batch = self.first.progress.step, self.first.progress.batch
         self.steps, self.test_every = self.first.steps, self.first.anytime_every
-        if devices.is_cuda(self.device):
-            devices.use_precision(self.first.spec.precision)
+        self.execution = replace(self.first.execution, compiled_in=compiled_in)
+        if is_cuda(self.device):
             devices.forget_peak()
         for run in runs:
-            run.together = len(runs)
-            run.compiled = compiled_in is not None and devices.is_cuda(self.device)
+            run.together, run.compiled = len(runs), self.execution.compiles
         self.stacked = len(runs) > 1
-        self.engine = engine_on(self.device, self.first.method, self.stacked)
+        self.engine = self.execution.engine(self.first.method, self.stacked)
         me = tree.stack([run.me for run in runs]) if self.stacked else self.first.me
-        self.body = alive(self.engine, me, self.device, compiled_in)
+        self.body = self.execution.stepper(self.engine, me)
         intervals = Intervals(self.steps)
         sums = [intervals.start(self.step, run.progress.losses) for run in runs]
         self.losses = LossSums(intervals, sums, self.device)
@@ -51,14 +48,12 @@ class Group:
 
     def train(self, watcher: Watcher, savings: Sequence[Saving] = ()) -> list[Record]:
         """Every task in turn: learn, test, close. savings: for each run, or none to keep no file"""
-        for task in range(self.first.progress.task, self.first.stream.tasks):
-            self._learn_task(task, watcher, savings)
-            self._test(task, watcher)
-            self.body.end_task()
-            self.batch = 0
-            for run in self.runs:
-                run.progress = replace(run.progress, task=task + 1, batch=0)
-            self._save(savings)
+        with self.execution.active():
+            for task in range(self.first.progress.task, self.first.stream.tasks):
+                self._learn_task(task, watcher, savings)
+                self._test(task, watcher)
+                self._end_task(task)
+                self._save(savings)
         self._hand_back()
         return [record_of(run) for run in self.runs]
 
@@ -66,7 +61,7 @@ class Group:
         self._go_on()
         saved = time.perf_counter()
         for new in self._arriving(task):
-            loss = self.body.step(devices.moved(new, self.device))
+            loss = self.body.step(self.execution.moved(new))
             self.step, self.batch = self.step + 1, self.batch + 1
             self.losses.add(self.step, loss)
             watcher.stepped(task, self.step)
@@ -80,6 +75,12 @@ class Group:
                 self._go_on()
                 saved = time.perf_counter()
         self._pause()
+
+    def _end_task(self, task: int) -> None:
+        self.body.end_task()
+        self.batch = 0
+        for run in self.runs:
+            run.progress = replace(run.progress, task=task + 1, batch=0)
 
     def _arriving(self, task: int) -> Iterator[Batch]:
         size, stream = self.first.method.stream_batch, self.first.stream
@@ -119,7 +120,7 @@ class Group:
     def _test(self, task: int, watcher: Watcher) -> None:
         """Classify the test images of all classes met so far, and note the counts."""
         start = devices.now(self.device)
-        tests = [devices.moved(run.stream.test(task), self.device) for run in self.runs]
+        tests = [self.execution.moved(run.stream.test(task)) for run in self.runs]
         found = confusions(self.engine, self.body.me, tests, self.first.also)
         kept = logs(self.engine, self.body.me, len(self.runs))
         seconds = self._share(start)
@@ -141,7 +142,7 @@ class Group:
         start = devices.now(self.device)
         met = self.body.me.seen.reshape(len(self.runs), -1).sum(1).tolist()
         pairs = zip(self.runs, met, strict=True)
-        tests = [devices.moved(run.stream.test_of_first(n), self.device) for run, n in pairs]
+        tests = [self.execution.moved(run.stream.test_of_first(n)) for run, n in pairs]
         found = confusions(self.engine, self.body.me, tests)
         seconds = self._share(start)
         for run, test, counts in zip(self.runs, tests, found, strict=True):
@@ -173,22 +174,3 @@ class Group:
         with replaced_together([saving.path for saving in savings]) as paths:
             for run, path in zip(self.runs, paths, strict=True):
                 run.save(path)
-
-
-def engine_on(device: str, method: Method, stacked: bool) -> Engine:
-    """The engine of one run or a stack; on a GPU it replays what it does many times."""
-    each = tree.vectorised if stacked else alone
-    if not devices.is_cuda(device):
-        return Engine(method, each)
-    from bison_ocl.engine.capture import replayed
-
-    return Engine(method, each, replayed)
-
-
-def alive(engine: Engine, me: State, device: str, compiled_in: Path | None) -> Eager:
-    """A state with the means to step: replayed graphs on a GPU."""
-    if not devices.is_cuda(device):
-        return Eager(engine, me)
-    from bison_ocl.engine.capture import Captured
-
-    return Captured(engine, me, compiled_in)

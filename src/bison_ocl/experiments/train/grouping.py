@@ -33,7 +33,7 @@ def fitting(free_bytes: int, bytes_of_one: int, wanted: int) -> int:
 def bytes_of_one(run: Run) -> int:
     """GPU memory that a run takes among others: its state, its steps, its tests."""
     engine, method = Engine(run.method, tree.vectorised), run.method
-    me, test = busy(run.me), devices.moved(run.stream.dataset.test[:CHUNK], run.device)
+    me, test = busy(run.me), run.execution.moved(run.stream.dataset.test[:CHUNK])
     new = next(side_by_side([run.stream], 0, method.stream_batch))
 
     def evaluate() -> None:
@@ -42,7 +42,7 @@ def bytes_of_one(run: Run) -> int:
             engine.each(method.fit)(me, summary, torch.zeros_like(me.step))
         engine.scores(me, summary, test.x[None])
 
-    step = devices.peak_bytes(lambda: engine.step(me, devices.moved(new, run.device)))
+    step = devices.peak_bytes(lambda: engine.step(me, run.execution.moved(new)))
     peak = max(GRAPHS * step, step + devices.peak_bytes(evaluate))
     tests = 2 * devices.size_of(run.stream.dataset.test)  # a gathered copy, and it stacked
     return COPIES * devices.size_of(run.me) + peak + tests

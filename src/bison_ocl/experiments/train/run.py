@@ -9,11 +9,11 @@ from typing import Protocol
 
 import torch
 
+from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.experiments.records.digests import differ, digests
 from bison_ocl.experiments.records.spec import Spec
-from bison_ocl.experiments.train.devices import has_kernels
 from bison_ocl.experiments.train.progress import Progress, progress_of
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.labels import Labels
@@ -62,6 +62,7 @@ class Run:
     ) -> None:
         self.spec, self.method, self.stream, self.device = spec, method, stream, device
         self.also = also
+        self.execution = Execution(device, spec.precision)
         self.me = self._born()
         self.progress = Progress(also={rule: [] for rule in also})
         self.together: int | None = None
@@ -71,12 +72,10 @@ class Run:
 
     def _born(self) -> State:
         data = self.stream.dataset
-        fused = has_kernels(self.device)
-        backbone = self.method.backbone(data.shape, self.spec.precision, fused=fused)
         me = first_state(
             self.method,
             self.spec.seed,
-            backbone,
+            self.execution.backbone(self.method, data.shape),
             data.classes,
             self.spec.memory,
             data.shape,
@@ -146,4 +145,11 @@ class Run:
         names = self.stream.dataset.class_names
         labels = Labels(limit=len(names))
         labels.add(names[i] for i in self.stream.order)
-        return Learner.adopt(self.spec.method, self.method, self.spec.memory, self.me, labels)
+        return Learner.adopt(
+            self.spec.method,
+            self.method,
+            self.spec.memory,
+            self.me,
+            labels,
+            self.spec.precision,
+        )

@@ -12,6 +12,7 @@ from typing import Any
 from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.storage.places import cache_folder
+from bison_ocl.engine.execution import is_cuda
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ, digests
@@ -28,6 +29,7 @@ from bison_ocl.files.lock import claimed
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory
+from bison_ocl.nets.precision import checked_precision
 from bison_ocl.stream.streams import DEFAULT, parse, stream_of
 
 Watch = Callable[[Run], AbstractContextManager[Watcher]]
@@ -84,7 +86,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)
-    devices.checked_precision(job.precision)  # refused before any data is opened
+    checked_precision(job.precision)  # refused before any data is opened
     if job.seeds_at_once is not None and job.seeds_at_once < 1:
         raise UserError("--seeds-at-once must be above 0")
     dataset = load(job.data, job.data_dir, **job.data_options)
@@ -146,7 +148,7 @@ def trained(
 def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
     """The identities of a job's runs, with its stream in canonical form."""
     memory = job.memory if method.replays else 0
-    about = settings_of(method), stream, job.data_options, devices.checked_precision(job.precision)
+    about = settings_of(method), stream, job.data_options, checked_precision(job.precision)
     return [Spec(job.method, job.data, memory, seed, *about) for seed in job.seeds]
 
 
@@ -154,7 +156,7 @@ def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Datas
     """How many seeds are trained together, unless the user says it."""
     if job.seeds_at_once is not None:
         return job.seeds_at_once
-    if len(left) < 2 or not devices.is_cuda(job.device):
+    if len(left) < 2 or not is_cuda(job.device):
         return 1
     one = new_run(job, left[0], method, dataset)
     return fitting(devices.free_bytes(job.share), bytes_of_one(one), len(left))

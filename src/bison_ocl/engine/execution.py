@@ -1,0 +1,101 @@
+"""How steps run on a device: which layers a network is built of, and what runs its steps.
+
+On a CPU PyTorch's layers run operator by operator. On a GPU fused layers, where Triton is
+installed, run as replayed CUDA graphs, compiled first if a folder is given. A module of the
+caller's own runs operator by operator everywhere: its Python may wait for the device, which no
+graph can record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+
+from bison_ocl import tree
+from bison_ocl.batch import Batch
+from bison_ocl.engine.step import Eager, Engine, alone
+from bison_ocl.methods.method import Method
+from bison_ocl.nets.net import Backbone
+from bison_ocl.nets.precision import Precision
+from bison_ocl.state import State
+
+
+def is_cuda(device: str) -> bool:
+    return torch.device(device).type == "cuda"
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A device and how steps run there. Runs, learners and benchmarks all ask it."""
+
+    device: str = "cpu"
+    precision: Precision = "tf32"
+    compiled_in: Path | None = None
+    """the folder of compiled steps; None: steps are not compiled"""
+    own_module: bool = False
+    """whether the caller's own module is the backbone"""
+
+    @property
+    def fuses(self) -> bool:
+        """Whether our kernels run here: on a GPU with Triton, which PyTorch brings on Linux."""
+        return is_cuda(self.device) and find_spec("triton") is not None and not self.own_module
+
+    @property
+    def captures(self) -> bool:
+        """Whether steps are recorded as CUDA graphs and replayed."""
+        return is_cuda(self.device) and not self.own_module
+
+    @property
+    def compiles(self) -> bool:
+        """Whether steps are compiled before they are recorded."""
+        return self.captures and self.compiled_in is not None
+
+    def backbone(self, method: Method, shape: tuple[int, ...]) -> Backbone:
+        """The network of a method for images of a shape, in the layers that suit the device."""
+        return method.backbone(shape, self.precision, fused=self.fuses)
+
+    def engine(self, method: Method, stacked: bool = False) -> Engine:
+        """The engine of one run or of a stack of runs."""
+        each = tree.vectorised if stacked else alone
+        if not self.captures:
+            return Engine(method, each)
+        from bison_ocl.engine.capture import replayed
+
+        return Engine(method, each, replayed)
+
+    def stepper(self, engine: Engine, me: State) -> Eager:
+        """A state with the means to step."""
+        if not self.captures:
+            return Eager(engine, me)
+        from bison_ocl.engine.capture import Captured
+
+        return Captured(engine, me, self.compiled_in)
+
+    def moved(self, batch: Batch) -> Batch:
+        """The batch on the device; page-locked on its way, so that the host never waits."""
+        if batch.x.device.type == torch.device(self.device).type:
+            return batch
+        return tree.map_leaves(
+            lambda leaf: leaf.pin_memory().to(self.device, non_blocking=True), batch
+        )
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """What runs inside is on this device, with float32 products rounded as asked for."""
+        if not is_cuda(self.device):
+            yield
+            return
+        cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+        before = cudnn.allow_tf32, matmul.allow_tf32
+        # Convolutions may round to TF32 unless asked not to; nothing else may.
+        cudnn.allow_tf32, matmul.allow_tf32 = self.precision != "fp32", False
+        try:
+            with torch.cuda.device(self.device):
+                yield
+        finally:
+            cudnn.allow_tf32, matmul.allow_tf32 = before
