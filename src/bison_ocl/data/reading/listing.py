@@ -94,9 +94,9 @@ class Archive(Listing):
 
 def listing(place: Path, skip: tuple[str, ...] = ()) -> Listing:
     """What lies in a folder or zip archive, but for these of its entries."""
-    if place.is_file():
+    if os.path.isfile(place):
         return listed_archive(place, skip)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise UserError(f"there is no folder {place}: check the path")
     found = dict(below(place, skip))
     files = {name: stamp for name in sorted(found) if (stamp := found[name]) is not None}

@@ -10,6 +10,7 @@ share is therefore met on average; a class keeps at least one image on either si
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def source(
         raise UserError(f"image size {image_size}: choose {SMALLEST} to {LARGEST}")
     if not 0 < held_out < 1:
         raise UserError(f"held-out share {held_out}: choose a number between 0 and 1")
-    if path.is_file():
+    if os.path.isfile(path):  # pathlib's would raise where the path is too long or not allowed
         rules = {"rule": RULE, "side": image_size, "tasks": tasks, "held out": held_out}
         read = partial(from_files, path, image_size, tasks, held_out)
         return Deferred(f"folder:{path}", path, rules, read)
