@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bison_ocl.cli.options import DataDir, HeldOut, ImageSize, Tasks, folder_option, folder_options
+
+if TYPE_CHECKING:
+    from bison_ocl.data.storage.fetch import Watch
 
 app = typer.Typer(help="Fetch and check datasets.", no_args_is_help=True)
 
@@ -24,13 +29,24 @@ def fetch(name: Name, data_dir: DataDir = None) -> None:
         source_of(name, data_dir)
         print(f"{name} is there; it has no official archive to download")
         return
-    from bison_ocl.data.storage.download_bar import downloading
     from bison_ocl.data.storage.fetch import fetch
     from bison_ocl.data.storage.places import data_folder
 
     with downloading(ARCHIVES[name].file) as watch:
         path = fetch(ARCHIVES[name], data_folder(data_dir), watch)
     print(f"{path} is whole; `bison-ocl data check {name}` shows what is in it")
+
+
+@contextmanager
+def downloading(title: str) -> Iterator[Watch]:
+    """A progress bar, and the function that moves it; without a terminal, its last state."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda here, whole: progress.update(task, completed=here, total=whole or None)
 
 
 @app.command()
