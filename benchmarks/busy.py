@@ -4,9 +4,13 @@
 
 OpenMP's threads wait for each other at every operator, and torch's runtime (GNU's libgomp) spins
 while it waits. Beside other programs a thread may then spin for one that has no core. One process
-for each spin count takes the same steps on two threads, in turns, alone and beside two busy
-processes, so that what slows the machine slows all of them. Figures are medians of the ratios
-within a round, over the quiet rounds: those before which hardly anybody else used a core.
+per spin count takes the same steps on two threads, in turns, alone and beside two busy processes,
+so that what slows the machine slows all of them. Figures are medians and quartiles of the ratios
+within a round, over the quiet rounds: those during which nobody else used much of a core.
+
+On a shared Linux machine, root can have quiet rounds by giving the benchmark's session the cores:
+
+    setsid sh -c 'echo -20 > /proc/self/autogroup; exec python -m benchmarks.busy'
 """
 
 from __future__ import annotations
@@ -29,8 +33,10 @@ SPINS = (300_000, 100_000, 30_000, 10_000, 3_000, 1_000, 0)
 USUAL = SPINS[0]
 METHOD, THREADS, BUSY = "bison", 2, 2
 WARM_UP, STEPS = 2, 5
-QUIET = 0.1
-"""share of the cores that others may use before a round"""
+QUIET = 0.15
+"""share of the cores that others may use during a round"""
+PAUSE = 3.0
+"""seconds after each pair of measurements, for the others on the machine"""
 RESULT = Path(__file__).with_name("busy.json")
 
 Round = dict[int, tuple[float, float]]
@@ -101,21 +107,26 @@ def at_work(programs: Sequence[Program]) -> Iterator[None]:
             program.process.send_signal(signal.SIGSTOP)
 
 
-def used_by_others(seconds: float = 1.0) -> float:
-    """The share of all cores that somebody uses, while this program sleeps."""
+def used(processes: Sequence[int]) -> tuple[float, float]:
+    """Seconds of processor time used so far: by everybody, and by these processes."""
+    tick = os.sysconf("SC_CLK_TCK")
+    user, nice, system, _idle, _waiting, *interrupts = machine_ticks()
+    own = sum(sum(process_ticks(process)) for process in processes)
+    return (user + nice + system + sum(interrupts)) / tick, own / tick
 
-    def counted() -> tuple[int, int]:
-        numbers = list(map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:]))
-        return sum(numbers), numbers[3] + numbers[4]
 
-    total, idle = counted()
-    time.sleep(seconds)
-    later, still_idle = counted()
-    return 1 - (still_idle - idle) / max(1, later - total)
+def machine_ticks() -> list[int]:
+    # the last two are a guest's, which its host counts as a user's already
+    return list(map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9]))
+
+
+def process_ticks(process: int) -> list[int]:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return list(map(int, fields[11:13]))
 
 
 def measured(rounds: int) -> Iterator[tuple[float, Round]]:
-    """Round by round, how busy others kept the machine before it, and the seconds of steps."""
+    """Round by round, the share of the cores that others used, and the seconds of steps."""
     with ExitStack() as stack:
         programs = [Program() for _ in range(BUSY)]
         for program in programs:
@@ -126,60 +137,64 @@ def measured(rounds: int) -> Iterator[tuple[float, Round]]:
             stack.callback(steppers[spins].end)
             steppers[spins].seconds()
         for _ in range(rounds):
-            others, found = used_by_others(), Round()
+            others, found = 0.0, Round()
             for spins, stepper in steppers.items():
+                processes = [stepper.process.pid, *(program.process.pid for program in programs)]
+                begun, before = time.monotonic(), used(processes)
                 alone = stepper.seconds()
                 with at_work(programs):
                     found[spins] = alone, stepper.seconds()
+                everybody, own = (b - a for a, b in zip(before, used(processes), strict=True))
+                cores = (time.monotonic() - begun) * (os.cpu_count() or 1)
+                others = max(others, (everybody - own) / cores)
+                time.sleep(PAUSE)
             yield others, found
 
 
-def summary(rounds: Sequence[Round]) -> dict[int, dict[str, float]]:
-    """Medians over rounds, by spin count."""
+def summary(rounds: Sequence[Round]) -> dict[int, dict[str, Any]]:
+    """Medians and quartiles over rounds, by spin count."""
 
-    def of(spins: int) -> dict[str, float]:
+    def of(spins: int) -> dict[str, Any]:
         alone, beside = zip(*(one[spins] for one in rounds), strict=True)
         return {
             "alone_ms": 1e3 * statistics.median(alone),
             "beside_ms": 1e3 * statistics.median(beside),
-            "beside_over_alone": statistics.median(
-                b / a for a, b in zip(alone, beside, strict=True)
-            ),
-            "alone_over_usual": statistics.median(one[spins][0] / one[USUAL][0] for one in rounds),
+            "beside_over_alone": spread([b / a for a, b in zip(alone, beside, strict=True)]),
+            "alone_over_usual": spread([one[spins][0] / one[USUAL][0] for one in rounds]),
         }
 
     return {spins: of(spins) for spins in SPINS}
 
 
+def spread(ratios: Sequence[float]) -> dict[str, float]:
+    """The quartiles of paired ratios."""
+    quartiles = statistics.quantiles(ratios, n=4, method="inclusive")
+    return dict(zip(("low", "median", "high"), quartiles, strict=True))
+
+
 def main(rounds: int) -> None:
     from bison_ocl.experiments.records.environment import commit, environment
 
-    record: dict[str, Any] = {
+    found: list[tuple[float, Round]] = []
+    for others, times in measured(rounds):
+        found.append((others, times))
+        shown = {spins: [round(1e3 * x) for x in pair] for spins, pair in times.items()}
+        print(f"others {others:.2f}", shown, flush=True)
+    quiet = [times for others, times in found if others < QUIET]
+    record = {
         "method": METHOD,
         "threads": THREADS,
         "busy_processes": BUSY,
         "steps": STEPS,
         "cores": os.cpu_count(),
-        "load_average_before": os.getloadavg(),
+        "rounds": rounds,
+        "quiet_rounds": len(quiet),
+        "used_by_others": [round(others, 2) for others, _ in found],
+        "spins": summary(quiet if len(quiet) > 1 else [times for _, times in found]),
         "environment": environment("cpu"),
         "commit": commit(),
     }
-    found: list[tuple[float, Round]] = []
-    for one in measured(rounds):
-        found.append(one)
-        print(
-            f"others {one[0]:.2f}",
-            {k: [round(1e3 * x) for x in v] for k, v in one[1].items()},
-            flush=True,
-        )
-        quiet = [times for others, times in found if others < QUIET]
-        record |= {
-            "rounds": len(found),
-            "quiet_rounds": len(quiet),
-            "used_by_others": [round(others, 2) for others, _ in found],
-            "spins": summary(quiet or [times for _, times in found]),
-        }
-        RESULT.write_text(json.dumps(record, indent=1) + "\n")
+    RESULT.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":
