@@ -21,7 +21,8 @@ RESULT = Path(__file__).with_name("opening.json")
 PROBE = """
 import json, sys, time
 import torch
-from bison_ocl.data import cache, load, places
+from bison_ocl.data import load
+from bison_ocl.data.storage import cache, places
 name, folder = sys.argv[1:]
 resident = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
 before, start = resident(), time.perf_counter()

@@ -1,7 +1,6 @@
 """How the kernels cut their work into programs: by shapes alone, so that bits never depend on luck.
 
-Chosen on an H200 (benchmarks/tiles-first.json; asked again: tiles.json); other GPUs compute the
-same sums in the same order.
+Chosen on an H200 (benchmarks/tiles.json); other GPUs compute the same sums in the same order.
 """
 
 from __future__ import annotations
