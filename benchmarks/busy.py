@@ -172,29 +172,34 @@ def spread(ratios: Sequence[float]) -> dict[str, float]:
     return dict(zip(("low", "median", "high"), quartiles, strict=True))
 
 
-def main(rounds: int) -> None:
+def record(found: Sequence[tuple[float, Round]]) -> dict[str, Any]:
+    """What the rounds so far say, two at least; of the quiet ones where there are as many."""
     from bison_ocl.experiments.records.environment import commit, environment
 
-    found: list[tuple[float, Round]] = []
-    for others, times in measured(rounds):
-        found.append((others, times))
-        shown = {spins: [round(1e3 * x) for x in pair] for spins, pair in times.items()}
-        print(f"others {others:.2f}", shown, flush=True)
     quiet = [times for others, times in found if others < QUIET]
-    record = {
+    return {
         "method": METHOD,
         "threads": THREADS,
         "busy_processes": BUSY,
         "steps": STEPS,
         "cores": os.cpu_count(),
-        "rounds": rounds,
+        "rounds": len(found),
         "quiet_rounds": len(quiet),
         "used_by_others": [round(others, 2) for others, _ in found],
         "spins": summary(quiet if len(quiet) > 1 else [times for _, times in found]),
         "environment": environment("cpu"),
         "commit": commit(),
     }
-    RESULT.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def main(rounds: int) -> None:
+    found: list[tuple[float, Round]] = []
+    for others, times in measured(rounds):
+        found.append((others, times))
+        shown = {spins: [round(1e3 * x) for x in pair] for spins, pair in times.items()}
+        print(f"others {others:.2f}", shown, flush=True)
+        if len(found) > 1:
+            RESULT.write_text(json.dumps(record(found), indent=1) + "\n")
 
 
 if __name__ == "__main__":
