@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from bison_ocl.experiments.records.results import Record, read
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.records.results import read
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.terminal.lines import in_lines
 from bison_ocl.experiments.train.runner import Job, run
@@ -46,8 +47,7 @@ def write(records: list[Record], page: Path) -> None:
     (table,) = overview("digits", prepared(records))
     ranked = sorted(table.lines, key=lambda line: -mean(line.cells[0].values.values()))
     told = {
-        f"{r['environment']['device']}, torch {r['environment']['torch']}, commit {r['commit']}"
-        for r in records
+        f"{r.environment.device}, torch {r.environment.torch}, commit {r.commit}" for r in records
     }
     page.write_text(
         "# Every method on split-digits\n\n"

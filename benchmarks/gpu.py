@@ -238,7 +238,7 @@ class Table:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.found: dict[str, Any] = {"commit": commit()}
-        self.found["environment"] = environment(DEVICE) | {"driver": driver()}
+        self.found["environment"] = vars(environment(DEVICE)) | {"driver": driver()}
         known = self.found["commit"] and not self.found["commit"].endswith("+changed")
         earlier = json.loads(path.read_text()) if known and path.exists() else {}
         if {key: earlier.get(key) for key in self.found} == self.found:

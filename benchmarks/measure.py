@@ -78,8 +78,8 @@ def described(unit: Job) -> str:
 
 def summary(outcome: Outcome) -> str:
     found = outcome.records
-    accuracy = sum(record["metrics"]["AA"] for record in found) / len(found)
-    seconds = sum(record["timing"]["total_s"] for record in found)
+    accuracy = sum(record.metrics.AA for record in found) / len(found)
+    seconds = sum(record.timing.total_s for record in found)
     return f"AA {100 * accuracy:.1f} %, {seconds:.0f} s"
 
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import NamedTuple
 
-from bison_ocl.experiments.records.intransigence import REFERENCE
-from bison_ocl.experiments.records.results import Record, whole
-from bison_ocl.experiments.records.spec import PLAIN, precision_of
+from bison_ocl.experiments.plan.paper import REFERENCE
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.records.results import whole
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.names import variant
 from bison_ocl.report.study.paper import published
 from bison_ocl.report.study.study import prepared
@@ -36,34 +38,34 @@ class Reading(NamedTuple):
     text: str
 
 
-def reading_of(record: Record) -> Reading:
+def reading_of(record: Entry) -> Reading:
     """bf16 and the usual stream go without saying."""
-    method, _, rule = record["method"].partition(" + ")
-    precision, stream = precision_of(record), record["stream"]
+    method, _, rule = record.method.partition(" + ")
+    precision, stream = record.precision, record.stream
     said = (
-        variant({**record, "precision": PLAIN}),
+        variant(replace(record, tells_precision=False)),
         precision if precision != "bf16" else "",
         stream if stream != DEFAULT else "",
         f"by {rule}" if rule else "",
     )
-    return Reading(record["data"], record["memory"], method, ", ".join(filter(None, said)))
+    return Reading(record.data, record.memory, method, ", ".join(filter(None, said)))
 
 
-def groups(records: Sequence[Record]) -> dict[Reading, list[Record]]:
+def groups(records: Sequence[Record]) -> dict[Reading, list[Entry]]:
     """Runs by reading. NCM rules are readings of methods that predict so anyway."""
-    found: dict[Reading, list[Record]] = {}
+    found: dict[Reading, list[Entry]] = {}
     for record in prepared(records):
-        by_ncm = "ncm_normalise" in record["settings"]
-        if record["rule"] is None or (by_ncm and record["rule"] == "ncm-raw"):
+        by_ncm = "ncm_normalise" in record.settings
+        if record.rule is None or (by_ncm and record.rule == "ncm-raw"):
             found.setdefault(reading_of(record), []).append(record)
     return found
 
 
-def numbers(runs: Sequence[Record], metric: str) -> list[float]:
-    return [100 * run["metrics"][metric] for run in runs if run["metrics"][metric] is not None]
+def numbers(runs: Sequence[Entry], metric: str) -> list[float]:
+    return [100 * value for run in runs if (value := getattr(run.metrics, metric)) is not None]
 
 
-def distance(reading: Reading, runs: Sequence[Record]) -> float | None:
+def distance(reading: Reading, runs: Sequence[Entry]) -> float | None:
     """To the paper's three means; None where one of them is unknown."""
     total = 0.0
     for metric in METRICS:
@@ -85,7 +87,7 @@ def printed(reading: Reading) -> str:
     return " / ".join("–" if one is None else f"{one.mean:.1f}" for one in found)
 
 
-def measured(runs: Sequence[Record]) -> str:
+def measured(runs: Sequence[Entry]) -> str:
     found = [numbers(runs, metric) for metric in METRICS]
     spread = f" ± {stdev(found[0]):.1f}" if len(found[0]) > 1 else ""
     means = [f"{mean(values):.1f}" if values else "–" for values in found]

@@ -21,7 +21,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +32,7 @@ from bison_ocl.experiments.plan.plan import Wanted, plan
 from bison_ocl.experiments.plan.units import job_of, specs
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.environment import commit, environment
-from bison_ocl.experiments.records.results import SCHEMA, Record
+from bison_ocl.experiments.records.record import Losses, Metrics, Record, Scores, Timing
 from bison_ocl.experiments.train.runner import Job
 
 RESULT = Path(__file__).with_name("schedule.json")
@@ -56,22 +55,20 @@ def unseen(jobs: Sequence[Job]) -> Iterator[Nobody]:
 def made_up(job: Job) -> list[Record]:
     """Records of the size that real ones have."""
     matrix = [[0.5] * TASKS] * TASKS
-    metrics = {"AA": 0.5, "AF": 0.1, "AF_table": 0.1, "AI": None}
+    metrics = Metrics(AA=0.5, AF=0.1, AF_table=0.1)
     return [
-        {
-            "schema": SCHEMA,
-            **asdict(spec),
-            "class_order": list(range(100)),
-            "accuracy": matrix,
-            "metrics": metrics,
-            "also": {rule: {"accuracy": matrix, "metrics": metrics} for rule in job.also},
-            "confusion": None,
-            "log": [{"alpha": 0.5}] * TASKS,
-            "losses": {"steps": list(range(100)), "loss": [0.123456] * 100},
-            "timing": {"total_s": 1.0},
-            "environment": environment("cpu"),
-            "commit": None,
-        }
+        Record(
+            **vars(spec),
+            class_order=list(range(100)),
+            accuracy=matrix,
+            metrics=metrics,
+            also={rule: Scores(matrix, metrics) for rule in job.also},
+            log=[{"alpha": 0.5}] * TASKS,
+            losses=Losses(list(range(100)), [0.123456] * 100),
+            timing=Timing(0.9, 0.1, 1.0, 1.0),
+            environment=environment("cpu"),
+            commit=None,
+        )
         for spec in specs(job)
     ]
 

@@ -162,7 +162,7 @@ def main() -> None:
     if not torch.cuda.is_available():
         parser.error("torch finds no GPU here")
     found: dict[str, Any] = {"commit": commit(), "runs": arguments.runs, "rows": []}
-    found["environment"] = environment(DEVICE) | {"driver": driver()}
+    found["environment"] = vars(environment(DEVICE)) | {"driver": driver()}
     for row in rows(arguments.runs):
         print(json.dumps(row), flush=True)
         found["rows"].append(row)

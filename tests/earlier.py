@@ -73,7 +73,7 @@ def told_by_run(run: Run) -> dict[str, Any]:
     scores = engine.scores(run.me, engine.summarise(run.me), dataset().test.x)
     found = {"at": at, "scores": scores.clamp(min=-1e9).tolist()}
     record = train(run, Watcher())
-    return found | {"losses": record["losses"]["loss"], "accuracy": record["accuracy"]}
+    return found | {"losses": record.losses.loss, "accuracy": record.accuracy}
 
 
 def write() -> None:

@@ -22,7 +22,8 @@ from bison_ocl.methods.er import ER
 from bison_ocl.methods.lode import LODE
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.methods.ocm.ocm import OCM
-from bison_ocl.report.study.study import by_rule, diverged
+from bison_ocl.report.study.entry import by_rule
+from bison_ocl.report.study.study import diverged
 from bison_ocl.state import State
 from tests.contract.test_resume import Stop, Watcher, fresh
 from tests.tiny import begin, images, readable, same, snapshot, stream, without_a_graph
@@ -141,9 +142,9 @@ def test_a_record_counts_refused_steps(seeds: tuple[int, ...], tmp_path: Path) -
         run.resume(saving.path)
         assert run.progress.refused == (run.spec.seed == SICK_SEED)
     for found in (whole, Group(again).train(Watcher())):
-        assert [record.get("refused_steps") for record in found][-1:] == [1]
+        assert [record.refused_steps for record in found][-1:] == [1]
         assert all("refused_steps" not in record for record in found[:-1])
-        assert [record["losses"]["loss"].index(None) for record in found[-1:]] == [6]
+        assert [record.losses.loss.index(None) for record in found[-1:]] == [6]
         (said,) = diverged("er", list(by_rule(found)))
         assert "the loss of 1 run was not finite, 1 step refused (first: er, tiny, seed 1)" in said
 

@@ -37,20 +37,20 @@ def records(asked: Job) -> list[dict[str, Any]]:
 def test_ncm_changes_no_training_and_stands_beside_the_own_rule(tmp_path: Path) -> None:
     (plain,) = records(job(tmp_path / "plain"))
     (both,) = records(job(tmp_path / "both", also=("ncm",)))
-    assert both["accuracy"] == plain["accuracy"]
-    assert plain["also"] == {}
-    found = both["also"]["ncm"]
-    assert found["accuracy"] != both["accuracy"]
-    assert found["metrics"]["AA"] == pytest.approx(sum(found["accuracy"][-1]) / 5)
-    last = found["confusion"][-1]
-    assert sum(map(sum, last)) == sum(map(sum, both["confusion"][-1]))
+    assert both.accuracy == plain.accuracy
+    assert plain.also == {}
+    found = both.also["ncm"]
+    assert found.accuracy != both.accuracy
+    assert pytest.approx(sum(found.accuracy[-1]) / 5) == found.metrics.AA
+    last = found.confusion[-1]
+    assert sum(map(sum, last)) == sum(map(sum, both.confusion[-1]))
     right = sum(row[label] for label, row in enumerate(last))
-    assert right / sum(map(sum, last)) == pytest.approx(found["metrics"]["AA"])
+    assert right / sum(map(sum, last)) == pytest.approx(found.metrics.AA)
 
 
 def test_it_is_the_own_rule_of_a_method_that_predicts_so(tmp_path: Path) -> None:
     (found,) = records(job(tmp_path, "bison", also=("ncm",)))
-    assert found["also"]["ncm"]["accuracy"] == found["accuracy"]
+    assert found.also["ncm"].accuracy == found.accuracy
 
 
 def test_raw_means_are_what_the_setting_gives(tmp_path: Path) -> None:
@@ -58,15 +58,15 @@ def test_raw_means_are_what_the_setting_gives(tmp_path: Path) -> None:
     (found,) = records(job(tmp_path / "both", "bison", also=("ncm", "ncm-raw")))
     raw = job(tmp_path / "raw", "bison")
     (other,) = records(replace(raw, settings={**raw.settings, "ncm_normalise": "false"}))
-    assert found["also"]["ncm-raw"]["accuracy"] == other["accuracy"] != found["accuracy"]
+    assert found.also["ncm-raw"].accuracy == other.accuracy != found.accuracy
 
 
 def test_a_finished_run_without_the_rule_runs_again(tmp_path: Path) -> None:
     records(job(tmp_path))
     (found,) = records(job(tmp_path, also=("ncm",)))
-    assert "ncm" in found["also"]
+    assert "ncm" in found.also
     (again,) = records(job(tmp_path))
-    assert again["class_order"] == found["class_order"]
+    assert again.class_order == found.class_order
     assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2
 
 
@@ -98,7 +98,7 @@ def test_an_interrupted_seed_is_refused_before_any_other_is_trained(tmp_path: Pa
 def test_a_diverged_run_still_gives_a_record(tmp_path: Path) -> None:
     diverging = replace(job(tmp_path, "bison"), settings={"filters": "2", "lr": "1e30"})
     (found,) = records(diverging)
-    assert None in found["losses"]["loss"]
-    assert 0 < found["refused_steps"] < found["losses"]["steps"][-1]
-    assert None not in found["log"][-1].values()
-    assert 0 <= found["metrics"]["AA"] <= 1
+    assert None in found.losses.loss
+    assert 0 < found.refused_steps < found.losses.steps[-1]
+    assert None not in found.log[-1].values()
+    assert 0 <= found.metrics.AA <= 1

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
 from bison_ocl.experiments.carry.work import Outcome
+from bison_ocl.experiments.records.record import Metrics
 from bison_ocl.experiments.terminal import board
 from bison_ocl.experiments.terminal.board import Board, showing
 from bison_ocl.experiments.train.runner import Job
+from tests.made_up import record
 
-RECORD: dict[str, Any] = {"metrics": {"AA": 0.432}}
+RECORD = record(metrics=Metrics(0.432, 0.0, 0.0))
 
 
 class Clock:

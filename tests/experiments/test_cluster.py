@@ -16,7 +16,7 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry import cluster
 from bison_ocl.experiments.carry.work import Outcome, attempt
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record, Timing
 from bison_ocl.experiments.train.runner import Job
 
 ONE_PROCESSOR = {"num_cpus": 1, **cluster.SMALL}
@@ -82,10 +82,8 @@ def saved(unit: Job) -> bool:
 
 
 def untimed(outcome: Outcome) -> list[Record]:
-    return [
-        {key: value for key, value in record.items() if key not in ("timing", "commit")}
-        for record in outcome.records
-    ]
+    time = Timing(0.0, 0.0, 0.0, 0.0)
+    return [replace(record, timing=time, commit=None) for record in outcome.records]
 
 
 @pytest.mark.slow
@@ -132,7 +130,7 @@ def test_without_an_address_on_this_machine_and_not_in_a_cluster_found_there(
     unit = job(tmp_path, "finetune")
     cluster.carry_out([unit], begun.append, outcomes.append)
     assert begun == [unit]
-    assert [record["seed"] for outcome in outcomes for record in outcome.records] == [0]
+    assert [record.seed for outcome in outcomes for record in outcome.records] == [0]
 
 
 def test_a_node_that_sees_the_folder_works_in_it(tmp_path: Path) -> None:

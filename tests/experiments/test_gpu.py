@@ -10,7 +10,7 @@ import torch
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.grouping import bytes_of_one
 from bison_ocl.methods import METHODS
-from tests.contract.test_resume import Stop, Watcher, fresh, result
+from tests.contract.test_resume import Stop, Watcher, fresh
 from tests.experiments.test_group import SEEDS, interrupted, job, models, trained
 
 pytestmark = [
@@ -50,9 +50,10 @@ def test_a_run_on_a_gpu_sees_and_stores_what_one_on_a_cpu_does(name: str) -> Non
     (here,) = Group([other := fresh(name)]).train(Watcher())
     assert torch.equal(one.me.memory.x[:20].cpu(), other.me.memory.x[:20])
     assert torch.equal(one.me.memory.y[:20].cpu(), other.me.memory.y[:20])
-    assert result(there).keys() == result(here).keys()
-    assert there["timing"].keys() - here["timing"].keys() == {"peak_MB"}
-    assert there["losses"]["loss"][0] == pytest.approx(here["losses"]["loss"][0], rel=1e-2)
+    assert (there.class_order, there.environment.device_type) == (here.class_order, "cuda")
+    assert there.timing.peak_MB is not None
+    assert here.timing.peak_MB is None
+    assert there.losses.loss[0] == pytest.approx(here.losses.loss[0], rel=1e-2)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
@@ -62,8 +63,8 @@ def test_a_run_is_measured(name: str) -> None:
 
 def test_seeds_that_fit_are_trained_together(tmp_path: Path) -> None:
     for record in trained(job(tmp_path, device="cuda", seeds_at_once=None)):
-        assert record["timing"]["seeds_at_once"] == len(SEEDS)
-        assert record["timing"]["peak_MB"] > 0
+        assert record.timing.seeds_at_once == len(SEEDS)
+        assert record.timing.peak_MB > 0
 
 
 @pytest.mark.parametrize("seeds_at_once", [1, 2])
@@ -72,7 +73,7 @@ def test_an_interrupted_group_goes_on_bit_for_bit(seeds_at_once: int, tmp_path: 
     whole = trained(job(tmp_path / "whole", lr="0.1", **asked))
     interrupted(tmp_path / "cut", **asked)
     resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True, **asked))
-    assert [r["accuracy"] for r in resumed] == [r["accuracy"] for r in whole]
-    assert [r["losses"] for r in resumed] == [r["losses"] for r in whole]
+    assert [r.accuracy for r in resumed] == [r.accuracy for r in whole]
+    assert [r.losses for r in resumed] == [r.losses for r in whole]
     for one, other in zip(models(tmp_path / "whole"), models(tmp_path / "cut"), strict=True):
         assert all(torch.equal(one[name], other[name]) for name in one)

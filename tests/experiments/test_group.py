@@ -16,6 +16,7 @@ import torch
 from bison_ocl.data import load
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.record import Losses
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run
@@ -82,12 +83,8 @@ def test_together_is_as_alone(method: str, tmp_path: Path) -> None:
     alone = trained(job(tmp_path / "alone", method, seeds_at_once=1))
     together = trained(job(tmp_path / "together", method))
     for one, other in zip(alone, together, strict=True):
-        assert [one[key] for key in ("seed", "class_order", "settings")] == [
-            other[key] for key in ("seed", "class_order", "settings")
-        ]
-        assert torch.allclose(
-            torch.tensor(one["accuracy"]), torch.tensor(other["accuracy"]), atol=0.03
-        )
+        assert (one.identity, one.class_order) == (other.identity, other.class_order)
+        assert torch.allclose(torch.tensor(one.accuracy), torch.tensor(other.accuracy), atol=0.03)
     for one_model, other_model in zip(
         models(tmp_path / "alone"), models(tmp_path / "together"), strict=True
     ):
@@ -103,8 +100,8 @@ def test_an_interrupted_group_goes_on_bit_for_bit(tmp_path: Path) -> None:
     interrupted(tmp_path / "cut")
     assert len(list((tmp_path / "cut" / "checkpoints").iterdir())) == 2
     resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True))
-    assert [r["accuracy"] for r in resumed] == [r["accuracy"] for r in whole]
-    assert [r["losses"] for r in resumed] == [r["losses"] for r in whole]
+    assert [r.accuracy for r in resumed] == [r.accuracy for r in whole]
+    assert [r.losses for r in resumed] == [r.losses for r in whole]
     for one, other in zip(models(tmp_path / "whole"), models(tmp_path / "cut"), strict=True):
         assert all(torch.equal(one[name], other[name]) for name in one)
     assert not list((tmp_path / "cut" / "checkpoints").iterdir())
@@ -118,8 +115,8 @@ def test_a_group_goes_on_at_its_size_whatever_fits_now(tmp_path: Path) -> None:
     interrupted(tmp_path / "cut", seeds_at_once=1)
     said: list[str] = []
     resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True), say=said.append)
-    assert [r["losses"] for r in resumed] == [r["losses"] for r in whole]
-    assert [r["timing"]["seeds_at_once"] for r in resumed] == [1, 1]
+    assert [r.losses for r in resumed] == [r.losses for r in whole]
+    assert [r.timing.seeds_at_once for r in resumed] == [1, 1]
     assert not any("among" in line for line in said)
 
 
@@ -127,7 +124,7 @@ def test_a_group_that_must_change_says_so(tmp_path: Path) -> None:
     interrupted(tmp_path)
     said: list[str] = []
     done = trained(job(tmp_path, lr="0.1", resume=True, seeds_at_once=1), say=said.append)
-    assert [r["timing"]["seeds_at_once"] for r in done] == [1, 1]
+    assert [r.timing.seeds_at_once for r in done] == [1, 1]
     told = [line for line in said if "was trained among 2 and goes on among 1" in line]
     assert [line.split()[1] for line in told] == ["3", "4"]
 
@@ -177,8 +174,8 @@ def test_a_kill_between_two_renames_leaves_the_group_together(
         assert len(found) == 1, said
         steps |= {int(step) for step in found}
         assert not any("among" in line for line in said)
-        assert [r["losses"] for r in ended] == [r["losses"] for r in whole]
-        assert [r["accuracy"] for r in ended] == [r["accuracy"] for r in whole]
+        assert [r.losses for r in ended] == [r.losses for r in whole]
+        assert [r.accuracy for r in ended] == [r.accuracy for r in whole]
         for one, other in zip(models(tmp_path / "whole"), models(folder), strict=True):
             assert all(torch.equal(one[name], other[name]) for name in one)
         assert not list((folder / "checkpoints").iterdir())
@@ -195,8 +192,8 @@ def test_a_full_disk_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> 
         assert told is not None
         assert "No space left on device" in told
         resumed = trained(replace(asked, resume=True))
-        assert [r["losses"] for r in resumed] == [r["losses"] for r in whole]
-        assert [r["seed"] for r in records.read(asked.results)] == SEEDS
+        assert [r.losses for r in resumed] == [r.losses for r in whole]
+        assert [r.seed for r in records.read(asked.results)] == SEEDS
         assert not list(asked.checkpoints.iterdir())
 
 
@@ -221,13 +218,12 @@ def test_checkpoints_of_an_older_version_go_on(tmp_path: Path) -> None:
         del header["progress"]["peak_megabytes"]
         checkpoint.write(path, tensors, header)
     resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True))
-    assert [r["accuracy"] for r in resumed] == [r["accuracy"] for r in whole]
+    assert [r.accuracy for r in resumed] == [r.accuracy for r in whole]
     for one, other in zip(resumed, whole, strict=True):
-        steps = other["losses"]["steps"]
-        known = [
-            loss if at > 7 else None for at, loss in zip(*other["losses"].values(), strict=True)
-        ]
-        assert one["losses"] == {"steps": steps, "loss": known}
+        steps = other.losses.steps
+        points = zip(steps, other.losses.loss, strict=True)
+        known = [loss if at > 7 else None for at, loss in points]
+        assert one.losses == Losses(steps, known)
 
 
 # --- how many seeds, and what they are told ---
@@ -288,7 +284,7 @@ def test_one_test_serves_the_group_and_watchers_hear_the_mean(
     assert sets == [(2,)] * 5
     assert [task for task, _ in heard] == [0, 1, 2, 3, 4]
     for task, accuracy in heard:
-        rows = [record["accuracy"][task][: task + 1] for record in done]
+        rows = [record.accuracy[task][: task + 1] for record in done]
         assert accuracy == pytest.approx(torch.tensor(rows).mean().item())
 
 
@@ -306,9 +302,9 @@ def test_times_and_peak_are_shared_out_and_measured_when_the_device_is_done(
     monkeypatch.setattr(devices, "now", now)
     monkeypatch.setattr(devices, "peak_megabytes", lambda _: 90.0)
     for record in trained(job(tmp_path)):
-        timing = record["timing"]
-        assert (timing["peak_MB"], timing["seeds_at_once"]) == (45.0, 2)
-        assert (timing["train_s"], timing["test_s"]) == (2.5, 2.5)
+        timing = record.timing
+        assert (timing.peak_MB, timing.seeds_at_once) == (45.0, 2)
+        assert (timing.train_s, timing.test_s) == (2.5, 2.5)
     assert asked == ["cpu"] * 20  # the start and the end of five tasks and of five tests
 
 
@@ -317,9 +313,9 @@ def test_overlapping_streams_go_together_too(tmp_path: Path) -> None:
     alone = trained(job(tmp_path / "alone", seeds_at_once=1, **blurry))
     together = trained(job(tmp_path / "together", **blurry))
     for one, other in zip(alone, together, strict=True):
-        assert one["anytime"]["steps"] == other["anytime"]["steps"]
+        assert one.anytime.steps == other.anytime.steps
         assert torch.allclose(
-            torch.tensor(one["anytime"]["accuracy"]),
-            torch.tensor(other["anytime"]["accuracy"]),
+            torch.tensor(one.anytime.accuracy),
+            torch.tensor(other.anytime.accuracy),
             atol=0.05,
         )

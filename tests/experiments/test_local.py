@@ -163,8 +163,8 @@ def test_a_process_that_dies_costs_one_unit_and_is_replaced(tmp_path: Path) -> N
     assert begun == ["er-0", "er-1"]
     assert "ended by SIGKILL" in (outcomes[0].error or "")
     assert outcomes[1].error is None
-    assert [record["seed"] for record in outcomes[1].records] == [1]
-    assert outcomes[1].records[0]["environment"]["threads"] == 1
+    assert [record.seed for record in outcomes[1].records] == [1]
+    assert outcomes[1].records[0].environment.threads == 1
     assert set(local.multiprocessing.active_children()) <= others
 
 

@@ -76,5 +76,5 @@ def test_a_record_holds_the_losses_of_the_steps(seeds: int) -> None:
 
     group.body.step = noting  # type: ignore[method-assign]
     for run, record in enumerate(group.train(Watcher())):
-        assert record["losses"]["steps"] == list(range(1, 13))
-        assert record["losses"]["loss"] == [loss[run].double().item() for loss in seen]
+        assert record.losses.steps == list(range(1, 13))
+        assert record.losses.loss == [loss[run].double().item() for loss in seen]

@@ -15,28 +15,12 @@ import pytest
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.record import Metrics, as_values
 from tests.experiments.disk import complaint, failing, room_for
+from tests.made_up import ONE, record
 
-ONE: dict[str, Any] = {
-    "schema": 1,
-    "method": "er",
-    "data": "split-digits",
-    "memory": 20,
-    "seed": 0,
-    "settings": {},
-    "stream": "class-incremental",
-    "data_options": {},
-    "also": {},
-    "class_order": [1, 0],
-    "accuracy": [[1.0, 0.0], [0.5, 1.0]],
-    "metrics": {"AA": 0.75, "AF": 0.5, "AF_table": 0.25},
-    "log": [{}, {}],
-    "timing": {},
-    "environment": {"device": "cpu", "threads": 1},
-    "commit": None,
-    "text": "é",
-}
-TWO = ONE | {"seed": 1, "none": None}
+TWO = record(seed=1, commit="é")
+ONE_VALUES, TWO_VALUES = as_values(ONE), as_values(TWO)
 
 
 @pytest.fixture
@@ -48,7 +32,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_line_a_record(path: Path) -> None:
     assert records.read(path) == [ONE, TWO]
-    assert [json.loads(line) for line in path.read_text().splitlines()] == [ONE, TWO]
+    lines = path.read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [ONE_VALUES, TWO_VALUES]
     assert path.read_bytes().endswith(b"\n")
 
 
@@ -68,7 +53,7 @@ def test_folders_are_made_and_empty_lines_skipped(tmp_path: Path) -> None:
 def test_not_a_number_never_reaches_the_file(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(ValueError, match="JSON compliant"):
-        records.append(path, {"schema": 1, "AA": float("nan")})
+        records.append(path, record(metrics=Metrics(float("nan"), 0.0, 0.0)))
     assert path.read_bytes() == before
 
 
@@ -207,8 +192,8 @@ def test_any_call_of_an_append_may_fail(
     for at in range(1, 100):
         path = tmp_path / str(at) / "results.jsonl"
         earlier = [] if new else [TWO]
-        for record in earlier:
-            records.append(path, record)
+        for one in earlier:
+            records.append(path, one)
         path.parent.mkdir(exist_ok=True)
         with failing(at, OSError(code, os.strerror(code)), for_good) as found:
             told = complaint(records.append, path, ONE)
@@ -272,7 +257,7 @@ def test_a_line_in_the_making_is_neither_cut_nor_taken_for_cut_off(tmp_path: Pat
         found = max(found, len(records.read(path)), len(records.whole(path)))
     assert process.returncode == 0
     assert found > 0
-    assert [record["seed"] for record in records.read(path)] == list(range(200))
+    assert [record.seed for record in records.read(path)] == list(range(200))
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
@@ -281,7 +266,7 @@ def test_processes_that_append_do_not_disturb_each_other(tmp_path: Path) -> None
     words = [sys.executable, "-c", APPENDING, str(path), json.dumps(ONE)]
     processes = [subprocess.Popen(words) for _ in range(2)]
     assert [process.wait() for process in processes] == [0, 0]
-    seeds = [record["seed"] for record in records.read(path)]
+    seeds = [record.seed for record in records.read(path)]
     assert sorted(seeds) == sorted([*range(200), *range(200)])
 
 

@@ -13,6 +13,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry import work
 from bison_ocl.experiments.carry.work import Done, Started, attempt
 from bison_ocl.experiments.plan.plan import Plan, Wanted, plan
+from bison_ocl.experiments.records.record import SCHEMA
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files.lock import only_one
 from tests.digits import few, use
@@ -58,7 +59,7 @@ def test_another_setting_or_precision_is_another_run(carried: Carried) -> None:
     carried(asked)
     other = replace(asked.cells[0], settings=(*SETTINGS, ("beta", "0.3")))
     assert len(carried(replace(asked, cells=(other,)))[0]) == 1
-    assert len(carried(asked, precision="fp32")[0]) == 1
+    assert len(carried(asked, precision="bf16")[0]) == 1
     assert len(carried.lines("confusion")) == 3
 
 
@@ -117,7 +118,7 @@ def test_seeds_that_were_finished_before_a_unit_failed_count(carried: Carried) -
 
     _, failed = carried(asked, engine, together=True)
     (one,) = failed
-    assert [record["seed"] for record in one.records] == [0]
+    assert [record.seed for record in one.records] == [0]
     assert len(carried.lines("confusion")) == 1
     done, _ = carried(asked, together=True)
     assert [list(outcome.job.seeds) for outcome in done] == [[1]]
@@ -236,7 +237,7 @@ def test_half_a_line_in_another_item_is_left_to_whoever_writes_it(carried: Carri
 def test_another_item_of_another_schema_gives_nothing_and_says_so(carried: Carried) -> None:
     carried(small("confusion", "bison"))
     path = carried.out / "confusion" / "results.jsonl"
-    path.write_text(path.read_text().replace('"schema": 1', '"schema": 9', 1))
+    path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', '"schema": 9', 1))
     assert len(carried(small("similar-pairs", "bison"))[0]) == 1
     assert "schema 9" in carried.said
     with pytest.raises(UserError, match="schema 9"):
@@ -265,4 +266,4 @@ def test_equal_results_however_a_plan_is_cut(carried: Carried, tmp_path: Path) -
     other(asked, together=True)
     for one, two in zip(carried.lines("confusion"), other.lines("confusion"), strict=True):
         first, second = json.loads(one), json.loads(two)
-        assert first["accuracy"] == second["accuracy"]
+        assert first.accuracy == second.accuracy

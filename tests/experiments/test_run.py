@@ -48,7 +48,7 @@ def test_watchers_hear_the_accuracy_of_the_tasks_so_far(
     done: tuple[Run, dict[str, object], Diary],
 ) -> None:
     _, record, diary = done
-    matrix = np.array(record["accuracy"])
+    matrix = np.array(record.accuracy)
     wanted = [(k, pytest.approx(matrix[k, : k + 1].mean())) for k in range(3)]
     assert diary.tests == wanted
 
@@ -57,13 +57,13 @@ def test_the_record_counts_in_the_datasets_ids(
     done: tuple[Run, dict[str, object], Diary],
 ) -> None:
     run, record, _ = done
-    order = record["class_order"]
+    order = record.class_order
     assert order == list(run.stream.order)
-    confusion = np.array(record["confusion"])
+    confusion = np.array(record.confusion)
     assert confusion.shape == (3, 6, 6)
     assert confusion[0].sum(1).nonzero()[0].tolist() == sorted(run.stream.order[:2])
     assert (confusion[-1].sum(1) == 5).all()
-    matrix = np.array(record["accuracy"])
+    matrix = np.array(record.accuracy)
     for task in range(3):
         own = list(run.stream.order[2 * task : 2 * task + 2])
         assert matrix[-1, task] == pytest.approx(confusion[-1][own, own].sum() / 10)
@@ -71,19 +71,18 @@ def test_the_record_counts_in_the_datasets_ids(
 
 def test_times_add_up(done: tuple[Run, dict[str, object], Diary]) -> None:
     _, record, _ = done
-    timing = record["timing"]
-    assert isinstance(timing, dict)
-    assert timing["total_s"] == pytest.approx(timing["train_s"] + timing["test_s"])
-    assert timing["ms_per_step"] == pytest.approx(1e3 * timing["train_s"] / 12)
-    assert timing["seeds_at_once"] == 1
-    assert "peak_MB" not in timing
+    timing = record.timing
+    assert timing.total_s == pytest.approx(timing.train_s + timing.test_s)
+    assert timing.ms_per_step == pytest.approx(1e3 * timing.train_s / 12)
+    assert timing.seeds_at_once == 1
+    assert timing.peak_MB is None
 
 
 def test_the_precision_reaches_the_network_and_the_record() -> None:
     plain, low = fresh("er"), fresh("er", precision="bf16")
     found = [run.me.net.design.backbone.precision for run in (plain, low)]  # type: ignore[attr-defined]
-    assert found == ["tf32", "bf16"]
-    assert train(low, Watcher())["precision"] == "bf16"
+    assert found == ["fp32", "bf16"]
+    assert train(low, Watcher()).precision == "bf16"
 
 
 def test_watchers_of_many_runs_name_the_first() -> None:
@@ -95,8 +94,8 @@ def test_watchers_of_many_runs_name_the_first() -> None:
 
 def test_the_environment_says_where_numbers_come_from() -> None:
     found = environment.environment("cpu")
-    assert found["torch"] == torch.__version__
-    assert found["threads"] == torch.get_num_threads()
+    assert found.torch == torch.__version__
+    assert found.threads == torch.get_num_threads()
     commit = environment.commit()
     assert commit is None or len(commit.removesuffix("+changed")) == 40
 
@@ -131,4 +130,4 @@ def test_any_edit_of_the_source_is_told(tmp_path: Path) -> None:
 
 def test_the_record_counts_what_is_trained(done: tuple[Run, dict[str, object], Diary]) -> None:
     run, record, _ = done
-    assert record["parameters"] == size(run.me.net.params)
+    assert record.parameters == size(run.me.net.params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.rerun import job_of
 from bison_ocl.experiments.records import results as records
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record, as_values
+from bison_ocl.experiments.records.schema import Values
 from bison_ocl.methods.settings import configured
 from bison_ocl.report.figures.drawing import save
-from bison_ocl.report.study.study import experiment, load
+from bison_ocl.report.study.study import load
 from bison_ocl.report.tables.layouts import tables
 from bison_ocl.report.write import write
 from bison_ocl.stream.streams import parse
@@ -34,10 +36,10 @@ NO_JSON = ["NaN", "Infinity", "-Infinity", "1e999", "1" * 5000]
 Place = tuple[str | int, ...]
 
 
-def real(item: str, number: int) -> Record:
+def real(item: str, number: int) -> Values:
     lines = (RESULTS / item / "results.jsonl").read_text().splitlines()
-    record: Record = json.loads(lines[number])
-    return record
+    values: Values = json.loads(lines[number])
+    return values
 
 
 def places(value: Any, above: Place = ()) -> Iterator[Place]:
@@ -52,7 +54,7 @@ def places(value: Any, above: Place = ()) -> Iterator[Place]:
             yield from places(value[index], (*above, index))
 
 
-def changed(record: Record, place: Place, value: Any) -> Record:
+def changed(record: Values, place: Place, value: Any) -> Values:
     made = copy.deepcopy(record)
     at: Any = made
     for step in place[:-1]:
@@ -64,7 +66,7 @@ def changed(record: Record, place: Place, value: Any) -> Record:
     return made
 
 
-def mutants(record: Record) -> Iterator[str]:
+def mutants(record: Values) -> Iterator[str]:
     for place in places(record):
         for value in WRONG:
             yield json.dumps(changed(record, place, value))
@@ -73,7 +75,7 @@ def mutants(record: Record) -> Iterator[str]:
             yield marked.replace('"@"', value)
 
 
-def accepted(record: Record, path: Path) -> list[Record]:
+def accepted(record: Values, path: Path) -> list[Record]:
     """The mutants that are read; the others are refused in one line that names the file's."""
     found = []
     for line in mutants(record):
@@ -101,14 +103,15 @@ def test_what_is_read_can_be_reported_and_run_again(
     file.parent.mkdir()
     found = accepted(good, file)
     assert len(found) > 100
-    same = [one for one in found if experiment(one) == experiment(good)]
-    other = [one for one in found if experiment(one) != experiment(good)]
+    first = read_one(good, file)
+    same = [one for one in found if one.experiment == first.experiment]
+    other = [one for one in found if one.experiment != first.experiment]
     # One report is slow enough: those of the same experiment are runs of seeds of their own.
-    put([good, *({**one, "seed": seed} for seed, one in enumerate(same, 100))], file)
+    put([first, *(replace(one, seed=seed) for seed, one in enumerate(same, 100))], file)
     monkeypatch.setattr(save, "write", lambda figure, *_: figure.draw_without_rendering())
     write(file.parent, out=tmp_path / "report", say=lambda _: None)
     for one in other:
-        put([good, one], file)
+        put([first, one], file)
         study = load(file)
         tables(item, study.items[item])
     for one in found:
@@ -116,8 +119,14 @@ def test_what_is_read_can_be_reported_and_run_again(
         assert told is None or "\n" not in told
 
 
+def read_one(values: Values, file: Path) -> Record:
+    file.write_text(json.dumps(values) + "\n")
+    (record,) = records.read(file)
+    return record
+
+
 def put(found: Iterable[Record], file: Path) -> None:
-    file.write_text("".join(f"{json.dumps(one)}\n" for one in found))
+    file.write_text("".join(f"{json.dumps(as_values(one))}\n" for one in found))
 
 
 def prepare(record: Record, out: Path) -> None:

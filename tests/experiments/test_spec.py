@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.spec import Spec, parse_seeds
 from bison_ocl.experiments.train.runner import specs_of
 from bison_ocl.methods.settings import configured
+from tests.made_up import record
 
 SPEC = Spec("er", "split-digits", 100, 3, {"lr": 0.1, "joint": False})
 
@@ -82,8 +83,9 @@ def test_malformed_seeds_are_refused(text: str) -> None:
 def test_runs_that_differ_have_other_names_and_records(change: dict[str, Any]) -> None:
     other = replace(SPEC, **change)
     assert other.name != SPEC.name
-    assert SPEC.is_of(asdict(SPEC) | {"metrics": {}})
-    assert not other.is_of(asdict(SPEC))
+    assert record(**vars(SPEC)).identity == SPEC.identity
+    assert other.identity != SPEC.identity
+    assert (other.experiment == SPEC.experiment) == ("seed" in change)
 
 
 def test_the_name_is_a_file_name_that_stays() -> None:
@@ -94,11 +96,16 @@ def test_the_name_is_a_file_name_that_stays() -> None:
 
 
 def test_runs_from_before_there_was_a_precision_are_tf32() -> None:
-    old = asdict(SPEC)
-    del old["precision"]
-    assert SPEC.is_of(old)
-    assert not replace(SPEC, precision="fp32").is_of(old)
+    old = {name: value for name, value in vars(SPEC).items() if name != "precision"}
+    assert Spec(**old).identity == SPEC.identity
     assert SPEC.name == "er-split-digits-m100-s3-e05153ea"
+
+
+def test_on_a_cpu_tf32_and_fp32_are_one_identity() -> None:
+    plain, full = replace(SPEC, precision="tf32"), replace(SPEC, precision="fp32")
+    assert plain.on("cpu").identity == full.on("cpu").identity == full.identity
+    assert plain.on("cuda:0").identity == plain.identity != full.on("cuda:0").identity
+    assert replace(SPEC, precision="bf16").on("cpu").precision == "bf16"
 
 
 # --- what was recorded by earlier versions ---
@@ -111,19 +118,21 @@ def test_every_committed_record_is_still_finished(path: Path) -> None:
     """Whatever settings methods gained since, the run of a record is not run again."""
     found = records.read(path)
     assert found
-    for record in found:
-        job = job_of(record, Path(), "cpu", None)
+    for one in found:
+        job = job_of(one, Path(), one.environment.device_type, None)
         (spec,) = specs_of(job, configured(job.method, job.data, job.settings), job.stream)
-        assert job.has(record, spec), f"{record['method']}, seed {record['seed']}"
+        assert job.has(one, spec), one.name
 
 
 def test_a_setting_that_a_record_does_not_know_has_its_default() -> None:
-    told = asdict(SPEC) | {"method": "ocm", "settings": {"lr": 0.1}}
-    assert Spec(**told | {"settings": {"lr": 0.1, "old_logits": "set"}}).is_of(told)
-    assert not Spec(**told | {"settings": {"lr": 0.1, "old_logits": "position"}}).is_of(told)
+    told = replace(SPEC, method="ocm", settings={"lr": 0.1})
+    by_set, by_position = (
+        replace(told, settings={"lr": 0.1, "old_logits": reading})
+        for reading in ("set", "position")
+    )
+    assert by_set.identity == told.identity != by_position.identity
 
 
 def test_runs_of_a_method_that_is_gone_are_told_apart_by_what_they_say() -> None:
-    told = asdict(SPEC) | {"method": "once"}
-    assert Spec(**told).is_of(told)
-    assert not Spec(**told | {"settings": {"lr": 0.2}}).is_of(told)
+    told = replace(SPEC, method="once")
+    assert replace(told, settings={"lr": 0.2}).identity != told.identity

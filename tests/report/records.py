@@ -16,7 +16,15 @@ import numpy as np
 from bison_ocl.evaluate.confusion import accuracy_by_task, in_original_ids
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
 from bison_ocl.experiments.plan.paper import ITEMS, Cell, Settings
-from bison_ocl.experiments.records.results import SCHEMA, Record
+from bison_ocl.experiments.records.record import (
+    Environment,
+    Losses,
+    Matrix,
+    Metrics,
+    Record,
+    Scores,
+    Timing,
+)
 from bison_ocl.experiments.train.result import SHOWN_CLASSES
 from bison_ocl.methods.settings import configured, settings_of
 
@@ -108,32 +116,28 @@ def factor(cell: Cell) -> float:
 
 
 def record(cell: Cell, seed: int) -> Record:
-    """A finished run, with the keys that a real one has."""
+    """A finished run."""
     random = generator(cell, seed)
     order = class_order(cell, seed)
     found = draw(cell, order, random)
     also = {rule: draw(cell, order, random, better=1.05) for rule in cell.also}
-    return {
-        "schema": SCHEMA,
-        "method": cell.method,
-        "data": cell.data,
-        "memory": cell.memory,
-        "seed": seed,
-        "settings": settings(cell.method, cell.data, cell.settings),
-        "stream": cell.stream,
-        "data_options": {},
-        "precision": "tf32",
-        "class_order": order,
-        **found,
-        "also": also,
-        "parameters": parameters(cell),
-        "log": log(cell, random),
-        "losses": losses(cell, random),
-        "timing": timing(cell, random),
-        "data_sha256": None,
-        "environment": ENVIRONMENT,
-        "commit": "0123456789abcdef0123456789abcdef01234567",
-    }
+    return Record(
+        method=cell.method,
+        data=cell.data,
+        memory=cell.memory,
+        seed=seed,
+        settings=settings(cell.method, cell.data, cell.settings),
+        stream=cell.stream,
+        class_order=order,
+        **vars(found),
+        also=also,
+        parameters=parameters(cell),
+        log=log(cell, random),
+        losses=losses(cell, random),
+        timing=timing(cell, random),
+        environment=ENVIRONMENT,
+        commit="0123456789abcdef0123456789abcdef01234567",
+    )
 
 
 def parameters(cell: Cell) -> int:
@@ -143,15 +147,16 @@ def parameters(cell: Cell) -> int:
     return 1_093_140 + heads * 160 * classes + (3 if heads == 2 else classes)
 
 
-ENVIRONMENT = {
-    "bison_ocl": "0.1.0",
-    "python": "3.11.7",
-    "torch": "2.13.0+cpu",
-    "numpy": "2.4.6",
-    "platform": "Linux x86_64",
-    "device": "NVIDIA H200",
-    "threads": 1,
-}
+ENVIRONMENT = Environment(
+    device="NVIDIA H200",
+    device_type="cuda",
+    threads=1,
+    bison_ocl="0.1.0",
+    python="3.11.7",
+    torch="2.13.0+cpu",
+    numpy="2.4.6",
+    platform="Linux x86_64",
+)
 
 
 def generator(cell: Cell, seed: int) -> np.random.Generator:
@@ -174,12 +179,9 @@ def class_order(cell: Cell, seed: int) -> list[int]:
     return [int(label) for label in np.random.default_rng(seed).permutation(classes)]
 
 
-Matrix = list[list[float]]
-
-
 def draw(
     cell: Cell, order: Sequence[int], random: np.random.Generator, better: float = 1.0
-) -> dict[str, Any]:
+) -> Scores:
     """Confusion matrices after each task (None for many classes) and what they come to."""
     classes, tasks = CLASSES[cell.data]
     share, learned = classes // tasks, LEARNED[cell.data]
@@ -205,7 +207,7 @@ def draw(
             counts.append(in_original_ids(found, order).tolist())
             matrix.append(accuracy_by_task(found, newest).tolist())
     shown = counts or None
-    return {"accuracy": matrix, "metrics": metrics(matrix), "confusion": shown}
+    return Scores(matrix, metrics(matrix), shown)
 
 
 def fade(end: float, fresh: float, task: int, tasks: int) -> float:
@@ -237,16 +239,15 @@ def confuse(
     return counts
 
 
-def metrics(matrix: Matrix) -> dict[str, float | None]:
-    return {
-        "AA": average_accuracy(matrix),
-        "AF": forgetting(matrix, "text"),
-        "AF_table": forgetting(matrix, "table"),
-        "AI": None,
-    }
+def metrics(matrix: Matrix) -> Metrics:
+    return Metrics(
+        AA=average_accuracy(matrix),
+        AF=forgetting(matrix, "text"),
+        AF_table=forgetting(matrix, "table"),
+    )
 
 
-def log(cell: Cell, random: np.random.Generator) -> list[dict[str, float]]:
+def log(cell: Cell, random: np.random.Generator) -> list[dict[str, float | None]]:
     """α and η of BISON with two classifiers; nothing for others."""
     _, tasks = CLASSES[cell.data]
     if not settings(cell.method, cell.data, cell.settings).get("dc"):
@@ -261,25 +262,24 @@ def log(cell: Cell, random: np.random.Generator) -> list[dict[str, float]]:
     ]
 
 
-def losses(cell: Cell, random: np.random.Generator) -> dict[str, list[Any]]:
+def losses(cell: Cell, random: np.random.Generator) -> Losses:
     """About 100 points a run; a jump at the start of each task."""
     _, tasks = CLASSES[cell.data]
     total = TRAIN_IMAGES[cell.data] // 10
     steps = np.linspace(total / 100, total, 100).astype(int)
     within = ((steps - 1) * tasks / total) % 1
     values = 1.2 + 2.0 * np.exp(-6 * within) + random.normal(0, 0.1, len(steps))
-    return {"steps": steps.tolist(), "loss": values.round(4).tolist()}
+    return Losses(steps.tolist(), values.round(4).tolist())
 
 
-def timing(cell: Cell, random: np.random.Generator) -> dict[str, float]:
+def timing(cell: Cell, random: np.random.Generator) -> Timing:
     steps = TRAIN_IMAGES[cell.data] // 10
     train = 0.006 * steps * LEVELS[cell.method][2] * random.normal(1, 0.02)
     test = 0.04 * train + (8.0 if cell.method == "gdumb" else 0.0)
-    return {
-        "train_s": train,
-        "test_s": test,
-        "total_s": train + test,
-        "ms_per_step": 1e3 * train / steps,
-        "seeds_at_once": 1,
-        "peak_MB": 290.0 + (3.0 if cell.method == "bison" else 0.0) + cell.memory * 0.003,
-    }
+    return Timing(
+        train_s=train,
+        test_s=test,
+        total_s=train + test,
+        ms_per_step=1e3 * train / steps,
+        peak_MB=290.0 + (3.0 if cell.method == "bison" else 0.0) + cell.memory * 0.003,
+    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from bison_ocl.experiments.records.intransigence import with_intransigence
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.report.study.study import Study, by_rule
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.report.study.entry import Entry, by_rule
+from bison_ocl.report.study.intransigence import with_intransigence
+from bison_ocl.report.study.study import Study
 from tests.report.records import records
 
 
@@ -18,8 +20,8 @@ def study(*items: str, seeds: int = 2, warnings: Sequence[str] = ()) -> Study:
     return Study({item: prepared(records(item, seeds)) for item in items}, list(warnings))
 
 
-def prepared(found: Sequence[Record]) -> list[Record]:
-    """Records with a line for each inference rule, and with AI."""
+def prepared(found: Sequence[Record]) -> list[Entry]:
+    """Entries with a line for each inference rule, and with AI."""
     return with_intransigence(list(by_rule(found)))
 
 
@@ -27,7 +29,7 @@ def prepared(found: Sequence[Record]) -> list[Record]:
 def whole_main_table(seeds: int = 10) -> Study:
     """All 1,290 runs of the main tables; seeds share their numbers but not their class orders."""
     found = [
-        {**record, "seed": seed, "class_order": shuffled(record["class_order"], seed)}
+        replace(record, seed=seed, class_order=shuffled(record.class_order, seed))
         for record in records("table1", 1)
         for seed in range(seeds)
     ]

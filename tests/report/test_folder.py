@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record, Scores, as_values
 from bison_ocl.report.study.names import variant
 from bison_ocl.report.study.study import load
 from tests.report.records import records
@@ -18,12 +19,12 @@ from tests.report.records import records
 def put(folder: Path, *found: Record) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "results.jsonl", "a", encoding="utf-8") as file:
-        file.writelines(json.dumps(record) + "\n" for record in found)
+        file.writelines(json.dumps(as_values(record)) + "\n" for record in found)
     return folder / "results.jsonl"
 
 
 def changed(record: Record, **changes: Any) -> Record:
-    return {**record, **changes}
+    return replace(record, **changes)
 
 
 def test_the_item_is_the_folders_name_and_the_papers_come_in_its_order(tmp_path: Path) -> None:
@@ -43,21 +44,21 @@ def test_ai_is_filled_in_also_from_another_item(tmp_path: Path) -> None:
     put(tmp_path / "other", bison)
     study = load(tmp_path)
     found = study.items["other"][0]
-    learned = [found["accuracy"][task][task] for task in range(5)]
-    lost = [reference["accuracy"][task][task] - learned[task] for task in range(5)]
-    assert found["metrics"]["AI"] == pytest.approx(sum(lost) / 5)
-    assert study.items["table1"][0]["metrics"]["AI"] == 0
+    learned = [found.accuracy[task][task] for task in range(5)]
+    lost = [reference.accuracy[task][task] - learned[task] for task in range(5)]
+    assert pytest.approx(sum(lost) / 5) == found.metrics.AI
+    assert study.items["table1"][0].metrics.AI == 0
     assert study.warnings == []
 
 
 def test_another_rule_has_a_record_of_its_own(tmp_path: Path) -> None:
-    found = [record for record in records("confusion", 1) if record["method"] == "er"]
+    found = [record for record in records("confusion", 1) if record.method == "er"]
     put(tmp_path / "confusion", *found)
     own, other = load(tmp_path).items["confusion"]
-    assert (own["method"], own["rule"]) == ("er", None)
-    assert (other["method"], other["rule"]) == ("er + ncm", "ncm")
-    assert other["accuracy"] == found[0]["also"]["ncm"]["accuracy"]
-    assert other["confusion"] == found[0]["also"]["ncm"]["confusion"] != own["confusion"]
+    assert (own.method, own.rule) == ("er", None)
+    assert (other.method, other.rule) == ("er + ncm", "ncm")
+    assert other.accuracy == found[0].also["ncm"].accuracy
+    assert other.confusion == found[0].also["ncm"].confusion != own.confusion
 
 
 def test_a_precision_that_all_runs_share_tells_none_apart(tmp_path: Path) -> None:
@@ -72,10 +73,10 @@ def test_a_precision_that_all_runs_share_tells_none_apart(tmp_path: Path) -> Non
 
 
 def test_a_rule_without_a_confusion_matrix_does_not_borrow_one(tmp_path: Path) -> None:
-    (found,) = [record for record in records("confusion", 1) if record["method"] == "er"]
-    del found["also"]["ncm"]["confusion"]
+    (found,) = [record for record in records("confusion", 1) if record.method == "er"]
+    found = changed(found, also={"ncm": replace(found.also["ncm"], confusion=None)})
     put(tmp_path / "confusion", found)
-    assert load(tmp_path).items["confusion"][1]["confusion"] is None
+    assert load(tmp_path).items["confusion"][1].confusion is None
 
 
 # --- files with names of their own ---
@@ -117,24 +118,24 @@ def test_different_commits_are_flagged(tmp_path: Path) -> None:
 
 def test_a_run_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     found = records("generic", 1)
-    later = changed(found[1], commit=found[1]["commit"], timing={"total_s": 1.0})
+    later = changed(found[1], commit=found[1].commit, timing=replace(found[1].timing, total_s=1.0))
     put(tmp_path / "x", *found, later)
     study = load(tmp_path)
     (twice,) = study.warnings
     assert twice.startswith("x: 1 line of runs that are there twice; the later counts")
-    assert [record["timing"]["total_s"] for record in study.items["x"]].count(1.0) == 1
+    assert [record.timing.total_s for record in study.items["x"]].count(1.0) == 1
     assert len(study.items["x"]) == 3
 
 
 def test_rules_of_one_network_scored_twice_are_put_together(tmp_path: Path) -> None:
     *others, found = records("generic", 1)
-    score = {"accuracy": found["accuracy"], "metrics": found["metrics"], "confusion": None}
+    score = Scores(found.accuracy, found.metrics)
     by = {rule: changed(found, also={rule: score}) for rule in ("ncm", "ncm-raw")}
     put(tmp_path / "x", *others, *by.values())
-    assert {"ncm", "ncm-raw"} <= {record["rule"] for record in load(tmp_path).items["x"]}
-    other = [[1.0 - a for a in row] for row in found["accuracy"]]
+    assert {"ncm", "ncm-raw"} <= {record.rule for record in load(tmp_path).items["x"]}
+    other = [[1.0 - a for a in row] for row in found.accuracy]
     put(tmp_path / "y", *others, by["ncm"], changed(by["ncm-raw"], accuracy=other))
-    assert {record["rule"] for record in load(tmp_path / "y").items["y"]} == {None, "ncm-raw"}
+    assert {record.rule for record in load(tmp_path / "y").items["y"]} == {None, "ncm-raw"}
 
 
 def test_runs_of_another_number_of_tasks_are_left_out_and_said(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_runs_of_another_number_of_tasks_are_left_out_and_said(tmp_path: Path) -
     assert len(study.items["x"]) == len(found) - 1
     (said,) = (warning for warning in study.warnings if "tasks" in warning)
     assert said.startswith("x: 1 run of more or fewer tasks than the first of the same method")
-    assert f"(first: {longer['method']}, {longer['data']}, seed 1)" in said
+    assert f"(first: {longer.method}, {longer.data}, seed 1)" in said
 
 
 def test_runs_without_their_reference_are_flagged(tmp_path: Path) -> None:
@@ -156,7 +157,7 @@ def test_runs_without_their_reference_are_flagged(tmp_path: Path) -> None:
         "x: 4 runs without AI, for FINE-TUNE did not run on the same stream "
         "(first: er, split-digits, seed 0)"
     ]
-    assert all(record["reference"] is None for record in study.items["x"])
+    assert all(record.reference is None for record in study.items["x"])
 
 
 def test_a_reference_in_another_precision_is_taken_if_need_be_and_flagged(tmp_path: Path) -> None:
@@ -171,10 +172,10 @@ def test_a_reference_in_another_precision_is_taken_if_need_be_and_flagged(tmp_pa
 
 def test_a_reference_without_what_was_set_is_flagged(tmp_path: Path) -> None:
     tune, er, _ = records("generic", 1)
-    wide = changed(er, settings=er["settings"] | {"filters": 64})
+    wide = changed(er, settings=er.settings | {"filters": 64})
     put(tmp_path / "x", tune, wide)
     assert "x: AI of 1 run is against FINE-TUNE with another filters" in load(tmp_path).warnings
-    put(tmp_path / "x", changed(tune, settings=tune["settings"] | {"filters": 64}))
+    put(tmp_path / "x", changed(tune, settings=tune.settings | {"filters": 64}))
     assert not [warning for warning in load(tmp_path).warnings if "another" in warning]
 
 
@@ -194,7 +195,7 @@ def test_a_reference_on_other_images_is_none(tmp_path: Path) -> None:
 def test_runs_of_one_method_on_different_images_are_pointed_out(tmp_path: Path) -> None:
     found = records("generic", 2)
     for record in found:
-        put(tmp_path / "x", changed(record, train_sha256=str(record["seed"])))
+        put(tmp_path / "x", changed(record, train_sha256=str(record.seed)))
     (warning,) = [one for one in load(tmp_path).warnings if "on other images" in one]
     assert warning.startswith("x: 3 runs on other images than the first of the same method")
 
@@ -220,7 +221,7 @@ def test_a_torn_line_is_left_out_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"schema": 2}', r"line 4 has schema 2, this version reads 1"),
+        ('{"schema": 3}', r"line 4 has schema 3, this version reads 1 to 2"),
         ("half", r"line 4 is not a result: repair or remove it"),
         ('{"schema": 1, "method": "er"}', r"line 4 lacks accuracy, also, class_order"),
     ],
@@ -248,7 +249,8 @@ def test_an_accuracy_that_is_none_is_refused(tmp_path: Path, matrix: Any) -> Non
 def test_fields_that_hold_something_else_are_refused(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
-    put(tmp_path / "x", changed(records("generic", 1)[0], **changes))
+    values = as_values(records("generic", 1)[0]) | changes
+    (tmp_path / "results.jsonl").write_text(json.dumps(values) + "\n")
     with pytest.raises(UserError, match=r"line 1 is not a result: .*: repair or remove it"):
         load(tmp_path)
 

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from unicodedata import category
 
 import pytest
 
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.report.formats.csv import comma_separated, harmless
 from bison_ocl.report.formats.printable import printable, with_printable_names
 from bison_ocl.report.formats.text import show
@@ -28,14 +29,14 @@ FOLDER = NAME.replace("\x00", "")
 def hostile() -> list[Record]:
     """Records of a folder, a method and settings that nobody would name so."""
     return [
-        {
-            **one,
-            "data": f"folder:/data/{NAME}",
-            **({"method": NAME, "settings": {"a": "\n"}} if one["method"] == "er" else {}),
-            "data_options": {"tasks": NAME},
-            "environment": {**one["environment"], "device": NAME},
-            "commit": NAME,
-        }
+        replace(
+            one,
+            data=f"folder:/data/{NAME}",
+            **({"method": NAME, "settings": {"a": "\n"}} if one.method == "er" else {}),
+            data_options={"tasks": NAME},
+            environment=replace(one.environment, device=NAME),
+            commit=NAME,
+        )
         for one in records("generic", 2)
     ]
 
@@ -46,7 +47,7 @@ def unfit(text: str) -> set[str]:
 
 
 def test_no_name_breaks_a_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = [{**one, "data": "folder:/data/plain"} for one in records("generic", 2)]
+    plain = [replace(one, data="folder:/data/plain") for one in records("generic", 2)]
     put(tmp_path / "plain/plain", *plain)
     put(tmp_path / "odd" / FOLDER, *hostile())
     usual = write(tmp_path / "plain", out=tmp_path / "a", say=lambda _: None)
@@ -73,7 +74,7 @@ def test_no_name_breaks_a_format(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_text_cells_are_no_formulas_and_numbers_stay_numbers(tmp_path: Path) -> None:
-    found = [{**one, "method": "@er"} for one in records("generic", 2)]
+    found = [replace(one, method="@er") for one in records("generic", 2)]
     put(tmp_path / "=1+1", *found)
     study = load(tmp_path)
     (table,) = tables("=1+1", study.items["=1+1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from bison_ocl.evaluate.confusion import column_precision
 from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.study.study import prepared
@@ -41,9 +42,9 @@ def texts(table: Table) -> list[str]:
 
 
 def mean(found: list[Record], metric: str, **wanted: Any) -> float:
-    chosen = [r for r in found if all(r[key] == value for key, value in wanted.items())]
+    chosen = [r for r in found if all(getattr(r, key) == value for key, value in wanted.items())]
     assert chosen
-    return 100 * float(np.mean([record["metrics"][metric] for record in chosen]))
+    return 100 * float(np.mean([getattr(record.metrics, metric) for record in chosen]))
 
 
 @pytest.mark.parametrize("item", [*ITEMS, "anything"])
@@ -93,8 +94,8 @@ def test_ours_is_the_mean_in_percent_beside_the_papers() -> None:
         assert cell.ours.mean == pytest.approx(mean(found, metric, **where))
         assert cell.ours.n == 2
         assert cell.paper == paper
-    chosen = [r for r in found if all(r[key] == value for key, value in where.items())]
-    by_task = np.mean([np.subtract(r["reference"], np.diag(r["accuracy"])) for r in chosen], 0)
+    chosen = [r for r in found if all(getattr(r, key) == value for key, value in where.items())]
+    by_task = np.mean([np.subtract(r.reference, np.diag(r.accuracy)) for r in chosen], 0)
     over_tasks = at(intransigence, "MIR", "Split CIFAR-10", "M = 0.5k").over_tasks
     assert over_tasks == pytest.approx(100 * np.std(by_task, ddof=1))
 
@@ -119,7 +120,7 @@ def test_missing_cells_are_missing_and_their_paper_is_there() -> None:
     found = [
         record
         for record in prepared(made_up("table1", 2))
-        if record["data"] == "split-cifar10" and (record["method"], record["memory"]) != ("er", 500)
+        if record.data == "split-cifar10" and (record.method, record.memory) != ("er", 500)
     ]
     accuracy = tables("table1", found)[0]
     assert list(accuracy.groups()) == ["Split CIFAR-10"]
@@ -131,10 +132,10 @@ def test_missing_cells_are_missing_and_their_paper_is_there() -> None:
 
 def test_other_settings_are_another_line_without_the_papers_number() -> None:
     found = made_up("table1", 2)
-    bison = [r for r in found if (r["method"], r["memory"]) == ("bison", 200)]
+    bison = [r for r in found if (r.method, r.memory) == ("bison", 200)]
     changed = settings_of(configured("bison", "split-cifar10", {"beta": "0.3"}))
-    extra = [{**record, "settings": changed} for record in bison]
-    fp32 = [{**record, "precision": "fp32"} for record in bison]
+    extra = [replace(record, settings=changed) for record in bison]
+    fp32 = [replace(record, precision="fp32") for record in bison]
     accuracy = tables("table1", prepared([*found, *extra, *fp32]))[0]
     assert texts(accuracy)[-3:] == ["BISON", "BISON (beta=0.3)", "BISON (precision=fp32)"]
     cell = at(accuracy, "BISON (beta=0.3)", "Split CIFAR-10", "M = 0.2k")
@@ -144,11 +145,11 @@ def test_other_settings_are_another_line_without_the_papers_number() -> None:
 
 
 def test_another_stream_is_not_compared_with_the_paper() -> None:
-    found = [{**r, "stream": "iid"} for r in made_up("table1", 2) if r["data"] == "split-cifar10"]
+    found = [replace(r, stream="iid") for r in made_up("table1", 2) if r.data == "split-cifar10"]
     (overview,) = tables("mine", prepared(found))
     assert all(", iid, M = " in column.group for column in overview.columns)
     assert not any(overview.compared(number) for number in range(len(overview.columns)))
-    (usual,) = tables("mine", prepared([{**r, "stream": "class-incremental"} for r in found]))
+    (usual,) = tables("mine", prepared([replace(r, stream="class-incremental") for r in found]))
     assert usual.compared(0)
 
 
@@ -196,7 +197,7 @@ def test_directions_hold_the_four_variants() -> None:
 
 
 def test_buffer_batches_that_did_not_run_are_missing() -> None:
-    found = [r for r in made_up("buffer-batch", 2) if r["settings"]["buffer_batch"] != 64]
+    found = [r for r in made_up("buffer-batch", 2) if r.settings["buffer_batch"] != 64]
     (table,) = tables("buffer-batch", prepared(found))
     assert texts(table) == ["10", "16", "32", "64", "100"]
     assert [line.cells[0].ours is None for line in table.lines] == [False] * 3 + [True, False]
@@ -215,7 +216,7 @@ def test_the_grid_has_its_preset_beside_the_paper() -> None:
 
 def test_a_grid_on_a_folder_of_images_has_a_name_for_its_files() -> None:
     data, options = "folder:/my/pets & co", {"tasks": 5}
-    found = [{**r, "data": data, "data_options": options} for r in made_up("sensitivity", 1)[:9]]
+    found = [replace(r, data=data, data_options=options) for r in made_up("sensitivity", 1)[:9]]
     (table, *_) = tables("sensitivity", prepared(found))
     assert table.name == "sensitivity-folder-my-pets-co-tasks-5-200"
 
@@ -223,10 +224,7 @@ def test_a_grid_on_a_folder_of_images_has_a_name_for_its_files() -> None:
 def test_time_is_told_in_seconds_and_in_times_of_er() -> None:
     found = prepared(made_up("time", 3))
     (table,) = tables("time", found)
-    total = {
-        m: np.mean([r["timing"]["total_s"] for r in found if r["method"] == m])
-        for m in ("er", "mir")
-    }
+    total = {m: np.mean([r.timing.total_s for r in found if r.method == m]) for m in ("er", "mir")}
     seconds, ratio = next(line for line in table.lines if line.label.text == "MIR").cells[:2]
     assert seconds.ours is not None
     assert seconds.ours.mean == pytest.approx(total["mir"])
@@ -238,7 +236,7 @@ def test_time_is_told_in_seconds_and_in_times_of_er() -> None:
 
 def test_efficiency_compares_what_can_be_compared() -> None:
     found = [
-        {**r, "parameters": 1000 + 10 * (r["method"] == "bison")} for r in records("efficiency")
+        replace(r, parameters=1000 + 10 * (r.method == "bison")) for r in records("efficiency")
     ]
     (table,) = tables("efficiency", prepared(found))
     cell = at(table, "BISON", "Split CIFAR-10, M = 1k", "parameters / ER's")
@@ -259,8 +257,8 @@ def test_column_precision_of_the_newest_classes() -> None:
     (table,) = tables("confusion", found)
     assert [column.label for column in table.columns] == ["ship ↑", "frog ↑"]
     cell = at(table, "ER + NCM", "Split CIFAR-10, order:confusion, M = 0.5k", "ship ↑")
-    runs = [record for record in found if record["method"] == "er + ncm"]
-    expected = [100 * column_precision(record["confusion"][-1])[8] for record in runs]
+    runs = [record for record in found if record.method == "er + ncm"]
+    expected = [100 * column_precision(record.counts[-1])[8] for record in runs]
     assert cell.ours is not None
     assert cell.ours.mean == pytest.approx(np.mean(expected))
     assert cell.paper == Published(50.8, None)
@@ -269,7 +267,7 @@ def test_column_precision_of_the_newest_classes() -> None:
 def test_a_class_that_no_image_is_given_has_precision_0() -> None:
     found = prepared(made_up("confusion", 2))
     for record in found:
-        for row in record["confusion"][-1] if record["method"] == "ssil" else ():
+        for row in record.counts[-1] if record.method == "ssil" else ():
             row[8] = 0
     (table,) = tables("confusion", found)
     cell = at(table, "SS-IL", "Split CIFAR-10, order:confusion, M = 0.5k", "ship ↑")
@@ -291,16 +289,18 @@ def test_the_large_setting_is_its_items_preset() -> None:
     (table,) = made("feature-enhancement", 2)
     assert texts(table) == ["SCR", "OCM", "OnPro", "PCR", "BISON"]
     assert at(table, "OCM", "Split CIFAR-100, natural", "M = 1k").paper == Published(28.1, 0.3)
-    small = [r for r in made_up("table1", 2) if r["data"] == "split-cifar100"]
-    other = tables("feature-enhancement", prepared([{**r, "stream": "natural"} for r in small]))[0]
+    small = [r for r in made_up("table1", 2) if r.data == "split-cifar100"]
+    other = tables("feature-enhancement", prepared([replace(r, stream="natural") for r in small]))[
+        0
+    ]
     assert "BISON (buffer_batch=10, filters=20)" in texts(other)
 
 
 def test_an_item_moved_to_digits_still_has_its_tables() -> None:
     found = [
-        {**record, "data": "split-digits"}
+        replace(record, data="split-digits")
         for record in records("confusion", 1)
-        if record["method"] != "finetune"
+        if record.method != "finetune"
     ]
     (table,) = tables("similar-pairs", prepared(found))
     assert [column.measure.name for column in table.columns] == ["AA", "AF_table", "AF", "AI"]
@@ -315,13 +315,13 @@ def test_any_runs_in_any_item_have_tables(item: str) -> None:
 
 
 def test_settings_that_this_version_does_not_know_are_another_line() -> None:
-    found = [{**r, "settings": {**r["settings"], "new": 2}} for r in records("generic", 1)]
+    found = [replace(r, settings={**r.settings, "new": 2}) for r in records("generic", 1)]
     (table,) = tables("anything", prepared([*records("generic", 1), *found]))
     assert {"BISON", "BISON (new=2)"} < set(texts(table))
 
 
 def test_a_method_that_this_version_does_not_know() -> None:
     (one,) = records("generic", 1)[1:2]
-    found = [{**one, "method": "mine", "settings": {"x": x}} for x in (1, 2)]
+    found = [replace(one, method="mine", settings={"x": x}) for x in (1, 2)]
     (table,) = tables("anything", prepared(found))
     assert texts(table) == ["MINE (x=1)", "MINE (x=2)"]

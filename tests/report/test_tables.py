@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bison_ocl.evaluate.metrics import average_accuracy, forgetting
-from bison_ocl.experiments.records.intransigence import with_intransigence
+from bison_ocl.experiments.records.record import Scores
+from bison_ocl.experiments.train.result import metrics_of
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.intransigence import with_intransigence
 from bison_ocl.report.tables.overview import percent, rows, show
+from tests import made_up
 
 GOOD = [[0.9, 0.0], [0.7, 0.8]]
 BETTER = [[1.0, 0.0], [0.9, 0.6]]
 FORGOT = [[0.8, 0.0], [0.0, 1.0]]
 
 
-def record(method: str, matrix: list[list[float]], seed: int = 0, **changes: Any) -> dict[str, Any]:
-    metrics = {
-        "AA": average_accuracy(matrix),
-        "AF": forgetting(matrix, "text"),
-        "AF_table": forgetting(matrix, "table"),
-        "AI": None,
-    }
-    return {
-        "schema": 1,
-        "method": method,
-        "data": "split-digits",
+def record(method: str, matrix: list[list[float]], seed: int = 0, **changes: Any) -> Entry:
+    usual = {
         "memory": 0 if method == "finetune" else 100,
-        "seed": seed,
         "settings": {"lr": 0.1},
-        "stream": "class-incremental",
-        "data_options": {},
-        "also": {},
         "class_order": [0, 1, 2, 3],
         "accuracy": matrix,
-        "metrics": metrics,
-        **changes,
+        "metrics": metrics_of(matrix),
     }
+    return Entry(**vars(made_up.record(method=method, seed=seed, **usual | changes)))
 
 
 def test_mean_and_sample_deviation_over_seeds() -> None:
@@ -86,10 +77,12 @@ def test_ai_is_the_reference_just_after_each_task_less_the_runs() -> None:
     "change", [{"seed": 1}, {"class_order": [1, 0, 2, 3]}, {"data": "other"}], ids=str
 )
 def test_ai_needs_the_same_stream(change: dict[str, Any]) -> None:
-    reference, run = with_intransigence([record("finetune", FORGOT), record("er", GOOD) | change])
-    assert reference["metrics"]["AI"] == 0
-    assert run["metrics"]["AI"] is None
-    assert run["reference"] is None
+    reference, run = with_intransigence(
+        [record("finetune", FORGOT), replace(record("er", GOOD), **change)]
+    )
+    assert reference.metrics.AI == 0
+    assert run.metrics.AI is None
+    assert run.reference is None
 
 
 @pytest.mark.parametrize(("there", "found"), [("a", True), (None, True), ("b", False)])
@@ -97,8 +90,8 @@ def test_ai_needs_the_same_images_to_learn_from_as_far_as_runs_tell(
     there: str | None, found: bool
 ) -> None:
     tune, run = record("finetune", FORGOT), record("er", GOOD)
-    pair = [tune | {"train_sha256": there}, run | {"train_sha256": "a"}]
-    assert (with_intransigence(pair)[1]["reference"] is not None) == found
+    pair = [replace(tune, train_sha256=there), replace(run, train_sha256="a")]
+    assert (with_intransigence(pair)[1].reference is not None) == found
 
 
 def test_ai_pairs_each_seed_with_its_own_reference() -> None:
@@ -110,8 +103,8 @@ def test_ai_pairs_each_seed_with_its_own_reference() -> None:
             record("finetune", BETTER, 0),
         ]
     )
-    assert found[0]["metrics"]["AI"] == pytest.approx((0.1 - 0.2) / 2)
-    assert found[1]["metrics"]["AI"] == pytest.approx((-0.1 + 0.2) / 2)
+    assert pytest.approx((0.1 - 0.2) / 2) == found[0].metrics.AI
+    assert pytest.approx((-0.1 + 0.2) / 2) == found[1].metrics.AI
 
 
 def test_a_row_has_ai_only_if_every_seed_has() -> None:
@@ -169,10 +162,10 @@ def test_a_narrow_pipe_does_not_cut_the_table(
 
 
 def test_another_rule_on_the_same_network_has_a_row_of_its_own() -> None:
-    other = {"accuracy": BETTER, "metrics": record("er", BETTER)["metrics"]}
+    other = Scores(BETTER, metrics_of(BETTER))
     found = rows([record("er", GOOD, also={"ncm": other}), record("finetune", FORGOT)])
     assert [row.method for row in found] == ["er", "er + ncm", "finetune"]
-    assert found[1].AA.mean == pytest.approx(average_accuracy(BETTER))
+    assert found[1].AA.mean == pytest.approx(metrics_of(BETTER).AA)
     assert found[1].AI is not None
     assert found[1].AI.mean == pytest.approx((0.8 - 1.0 + 1.0 - 0.6) / 2)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.report.formats.markdown import markdown
 from bison_ocl.report.study.study import prepared
 from bison_ocl.report.tables.layouts import tables
@@ -13,25 +14,21 @@ from bison_ocl.report.tables.overview import rows, show
 from tests.report.records import records
 
 
-def computed(threads: dict[str, int], **timing: Any) -> list[dict[str, Any]]:
-    """Runs of the demo, each method with so many threads on a CPU."""
+def computed(threads: dict[str, int], by_seed: int = 1, device: str = "cpu") -> list[Record]:
+    """Runs of the demo, each method with so many threads, and more with each seed."""
     found = []
     for one in records("generic", 2):
-        times = {name: value for name, value in one["timing"].items() if name != "peak_MB"}
-        number = threads[one["method"]] + one["seed"]
-        environment = {**one["environment"], "threads": number, "device": "AMD EPYC"}
-        found.append({**one, "timing": {**times, **timing}, "environment": environment})
+        number = threads[one.method] + by_seed * one.seed
+        environment = replace(one.environment, threads=number, device_type=device)
+        found.append(replace(one, environment=environment, precision="fp32"))
     return found
 
 
-def with_threads(finetune: int, er: int, bison: int, **timing: Any) -> list[dict[str, Any]]:
-    found = computed({"finetune": finetune, "er": er, "bison": bison}, **timing)
-    for one in found:
-        one["environment"]["threads"] -= one["seed"]
-    return found
+def with_threads(finetune: int, er: int, bison: int, device: str = "cpu") -> list[Record]:
+    return computed({"finetune": finetune, "er": er, "bison": bison}, by_seed=0, device=device)
 
 
-def notes(found: list[dict[str, Any]]) -> list[str]:
+def notes(found: list[Record]) -> list[str]:
     (table,) = tables("mine", prepared(found))
     return [note for note in table.notes if note.startswith("threads")]
 
@@ -50,11 +47,7 @@ def test_seeds_of_one_method_may_differ() -> None:
 
 def test_equal_counts_and_those_beside_a_gpu_are_not_worth_a_line() -> None:
     assert notes(with_threads(2, 2, 2)) == []
-    assert notes(with_threads(1, 2, 16, peak_MB=100.0)) == []
-    older = with_threads(1, 2, 16)
-    for one in older:
-        one["environment"]["device"] = "NVIDIA H200"
-    assert notes(older) == []
+    assert notes(with_threads(1, 2, 16, device="cuda")) == []
 
 
 def test_the_table_of_a_run_has_a_column_for_them(capsys: pytest.CaptureFixture[str]) -> None:

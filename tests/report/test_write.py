@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -49,7 +50,7 @@ def call(
 
 
 def test_everything_is_there_and_every_link_leads_somewhere(tmp_path: Path) -> None:
-    found = [{k: v for k, v in r.items() if k != "losses"} for r in records("generic", 2)]
+    found = [replace(r, losses=None) for r in records("generic", 2)]
     path = put(tmp_path / "my runs", *found)
     before, out = path.read_bytes(), tmp_path / "report of it"
     said: list[str] = []
@@ -158,7 +159,7 @@ def test_the_report_of_a_file_stands_beside_it(tmp_path: Path, call: Callable[..
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (json.dumps({"schema": 7}), "line 7 has schema 7, this version reads 1"),
+        (json.dumps({"schema": 7}), "line 7 has schema 7, this version reads 1 to 2"),
         ("{", "line 7 is not a result"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,16 @@ import torch
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.evaluate.anytime import area_under_curve
-from bison_ocl.experiments.records.intransigence import with_intransigence
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.intransigence import with_intransigence
 from bison_ocl.report.tables.overview import rows
 from bison_ocl.stream.streams import STREAMS, stream_of
 from tests.contract.test_resume import train
+from tests.made_up import record
 from tests.tiny import images
 
 BLURRY = "blurry:disjoint=50,spill=25"
@@ -53,8 +57,8 @@ def fresh(text: str, name: str = "er", seed: int = 1) -> Run:
     return Run(spec, method, stream_of(text, dataset(), seed))
 
 
-def result(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key != "timing"}
+def result(record: Record) -> dict[str, Any]:
+    return {key: value for key, value in vars(record).items() if key != "timing"}
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -62,20 +66,21 @@ def test_every_stream_can_be_run(name: str) -> None:
     run = fresh("order:confusion" if name == "order" else name, "finetune")
     record = train(run, Watcher())
     tasks = {"one-class": 10, "iid": 1}.get(name, 5)
-    assert [len(row) for row in record["accuracy"]] == [tasks] * tasks
-    assert record["stream"] == run.spec.stream
-    assert ("anytime" in record) == ("A_AUC" in record["metrics"]) == (name == "blurry")
+    assert [len(row) for row in record.accuracy] == [tasks] * tasks
+    assert record.stream == run.spec.stream
+    assert (record.anytime is not None) == (name == "blurry")
+    assert (record.metrics.A_AUC is not None) == (name == "blurry")
 
 
 def test_anytime_accuracy_is_measured_at_equal_distances() -> None:
     run = fresh(BLURRY)
     record = train(run, Watcher())
-    steps, accuracy = record["anytime"]["steps"], record["anytime"]["accuracy"]
+    steps, accuracy = record.anytime.steps, record.anytime.accuracy
     every = run.anytime_every
     assert steps == [*range(every, run.steps, every), run.steps]
     assert len(steps) <= 10 * run.stream.tasks
-    assert record["metrics"]["A_AUC"] == area_under_curve(steps, accuracy)
-    right = sum(row[i] for i, row in enumerate(record["confusion"][-1]))
+    assert area_under_curve(steps, accuracy) == record.metrics.A_AUC
+    right = sum(row[i] for i, row in enumerate(record.counts[-1]))
     assert accuracy[-1] == right / 30, "the last one is the accuracy at the end"
 
 
@@ -83,8 +88,8 @@ def test_tests_on_the_way_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -
     tested = train(fresh(BLURRY), Watcher())
     monkeypatch.setattr("bison_ocl.experiments.train.run.ANYTIME_POINTS", 1)
     seldom = train(fresh(BLURRY), Watcher())
-    assert len(seldom["anytime"]["steps"]) < len(tested["anytime"]["steps"])
-    assert seldom["confusion"] == tested["confusion"]
+    assert len(seldom.anytime.steps) < len(tested.anytime.steps)
+    assert seldom.confusion == tested.confusion
 
 
 def test_anytime_accuracy_survives_a_resume(tmp_path: Path) -> None:
@@ -112,49 +117,37 @@ def test_the_stream_is_part_of_a_runs_identity() -> None:
     plain, other = (Spec("er", "d", 10, 0, {}, text) for text in ("class-incremental", "iid"))
     assert plain == Spec("er", "d", 10, 0, {})
     assert plain.name != other.name
-    assert not other.is_of(plain.__dict__)
-    assert plain.is_of(plain.__dict__)
+    assert plain.identity != other.identity
 
 
-def record(method: str, stream: str, seed: int = 0, accuracy: float = 0.5) -> dict[str, Any]:
-    made = {
-        "method": method,
-        "data": "d",
-        "memory": 10,
-        "seed": seed,
-        "settings": {},
-        "stream": stream,
-        "data_options": {},
-        "also": {},
-        "class_order": [0, 1],
-        "accuracy": [[accuracy, 0], [accuracy, accuracy]],
-        "metrics": {"AA": accuracy, "AF": 0.0, "AF_table": 0.0, "AI": None},
-    }
-    return made
+def entry(method: str, stream: str, accuracy: float = 0.5, **changes: Any) -> Entry:
+    matrix = [[accuracy, 0], [accuracy, accuracy]]
+    made = record(method=method, stream=stream, accuracy=matrix, **changes)
+    return Entry(**vars(made))
 
 
 def test_intransigence_is_paired_by_stream() -> None:
-    found = with_intransigence([record("er", "natural"), record("finetune", "order:0/1")])
-    assert found[0]["metrics"]["AI"] is None
-    same = [record("er", "natural"), record("finetune", "natural", accuracy=0.75)]
-    assert with_intransigence(same)[0]["metrics"]["AI"] == 0.25
+    found = with_intransigence([entry("er", "natural"), entry("finetune", "order:0/1")])
+    assert found[0].metrics.AI is None
+    same = [entry("er", "natural"), entry("finetune", "natural", accuracy=0.75)]
+    assert with_intransigence(same)[0].metrics.AI == 0.25
 
 
 def test_intransigence_is_paired_by_how_a_folder_was_cut_and_by_the_closest_settings() -> None:
-    run = record("er", "natural")
-    small = record("finetune", "natural", accuracy=0.75)
-    other = small | {"data_options": {"image_size": 64}, "accuracy": [[0.9, 0], [0.9, 0.9]]}
-    assert with_intransigence([run, other])[0]["metrics"]["AI"] is None
-    assert with_intransigence([run, small, other])[0]["metrics"]["AI"] == 0.25
-    far = small | {"settings": {"lr": 9.0}, "accuracy": [[0.9, 0], [0.9, 0.9]]}
-    near = small | {"settings": {"lr": 0.1}}
+    run = entry("er", "natural")
+    small = entry("finetune", "natural", accuracy=0.75)
+    other = replace(small, data_options={"image_size": 64}, accuracy=[[0.9, 0], [0.9, 0.9]])
+    assert with_intransigence([run, other])[0].metrics.AI is None
+    assert with_intransigence([run, small, other])[0].metrics.AI == 0.25
+    far = replace(small, settings={"lr": 9.0}, accuracy=[[0.9, 0], [0.9, 0.9]])
+    near = replace(small, settings={"lr": 0.1})
     for references in ([far, near], [near, far]):
-        found = with_intransigence([run | {"settings": {"lr": 0.1}}, *references])
-        assert found[0]["metrics"]["AI"] == 0.25
+        found = with_intransigence([replace(run, settings={"lr": 0.1}), *references])
+        assert found[0].metrics.AI == 0.25
 
 
 def test_tables_never_mix_streams() -> None:
-    found = rows([record("er", "natural"), record("er", "natural", seed=1), record("er", "iid")])
+    found = rows([entry("er", "natural"), entry("er", "natural", seed=1), entry("er", "iid")])
     assert [(line.stream, line.AA.n) for line in found] == [("natural", 2), ("iid", 1)]
 
 

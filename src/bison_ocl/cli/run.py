@@ -114,8 +114,8 @@ def run(
 
 def reference(job: Job, seeds: str) -> list[str]:
     """The command that trains what the AI of a job is measured against."""
+    from bison_ocl.experiments.plan.paper import REFERENCE
     from bison_ocl.experiments.plan.plan import settings_of
-    from bison_ocl.experiments.records.intransigence import REFERENCE
     from bison_ocl.experiments.records.spec import PLAIN
     from bison_ocl.stream.streams import DEFAULT
 

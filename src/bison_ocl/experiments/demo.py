@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.terminal.bar import say, watching
 from bison_ocl.experiments.train.runner import Job, run
 
@@ -17,7 +18,7 @@ THREADS = 2
 """on every machine: results depend on their number by points"""
 
 
-def train_all(out: Path, seeds: Sequence[int]) -> list[dict[str, object]]:
+def train_all(out: Path, seeds: Sequence[int]) -> list[Record]:
     """The records of every method, trained or found finished."""
     with threads(THREADS):
         return [

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bison_ocl.experiments.carry.work import attempt
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.train.runner import Job
 
 

@@ -15,10 +15,12 @@ import pytest
 from bison_ocl import cli
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.work import Done, Outcome, Started
+from bison_ocl.experiments.records.record import as_values, from_values
 from bison_ocl.experiments.tracking import mlflow, track, tracked, tracker
 from bison_ocl.experiments.tracking.story import story_of
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files import durable
+from tests import made_up
 from tests.experiments.tracking.example import record
 
 
@@ -47,7 +49,7 @@ def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.Mo
     (unfinished / "events.out.tfevents.0").write_bytes(b"of a command that was killed")
     show = tracker("tensorboard", tmp_path)
     show(record())
-    show(json.loads(json.dumps(record())))
+    show(from_values(json.loads(json.dumps(as_values(record())))))
     (folder,) = (tmp_path / "tensorboard").iterdir()
     found = events(folder)
     for name, curve in story.curves.items():
@@ -55,7 +57,7 @@ def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert found.Scalars("final/AA")[0].value == pytest.approx(story.finals["final/AA"])
     assert settings_in(found).keys() == story.settings.keys()
     assert settings_in(found)["filters"] == 2
-    assert json.loads((folder / "record.json").read_text()) == record()
+    assert json.loads((folder / "record.json").read_text()) == as_values(record())
 
 
 @pytest.mark.slow
@@ -70,7 +72,7 @@ def test_mlflow_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with mlflow.opened(uri) as (client, where):  # as a command leaves it that was killed
         client.create_run(where, tags={mlflow.TAG: story.name})
     show(record())
-    show(json.loads(json.dumps(record())))
+    show(from_values(json.loads(json.dumps(as_values(record())))))
     with mlflow.opened(uri) as (client, where):
         (run,) = client.search_runs([where])
         assert run.info.status == "FINISHED"
@@ -81,7 +83,7 @@ def test_mlflow_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert [(metric.step, metric.value) for metric in history] == curve
     files = {path.name: path for path in (tmp_path / "mlflow-files").rglob("*") if path.is_file()}
     assert len(files) == 2
-    assert json.loads(files.pop("record.json").read_text()) == record()
+    assert json.loads(files.pop("record.json").read_text()) == as_values(record())
     assert files.popitem()[1].read_bytes() == b"weights"
 
 
@@ -104,7 +106,11 @@ def test_records_are_shown_as_they_land_and_a_failure_does_not_stop_the_engine(
     tmp_path: Path,
 ) -> None:
     job = Job("er", "split-digits", 20, [0], {}, tmp_path)
-    outcomes = [Outcome(job, [{"seed": 0}]), Outcome(job, [], "broke"), Outcome(job, [{"seed": 1}])]
+    outcomes = [
+        Outcome(job, [made_up.record(seed=0)]),
+        Outcome(job, [], "broke"),
+        Outcome(job, [made_up.record(seed=1)]),
+    ]
 
     def engine(jobs: Sequence[Job], started: Started, done: Done) -> None:
         for outcome in outcomes:
@@ -115,9 +121,9 @@ def test_records_are_shown_as_they_land_and_a_failure_does_not_stop_the_engine(
 
     def show(record: dict[str, Any]) -> None:
         assert landed[-1].records == [record]
-        if record["seed"] == 0:
+        if record.seed == 0:
             raise UserError("the server is away")
-        shown.append(record["seed"])
+        shown.append(record.seed)
 
     tracked(engine, show)([job], lambda job: None, landed.append)
     assert landed == outcomes

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from tests.report.studies import study
 
 
@@ -22,7 +22,11 @@ def of(item: str, seeds: int = 2) -> tuple[Record, ...]:
 
 def records(item: str, seeds: int = 2, **where: Any) -> list[Record]:
     """Those of them that have some values."""
-    return [r for r in of(item, seeds) if all(r[name] == value for name, value in where.items())]
+    return [
+        r
+        for r in of(item, seeds)
+        if all(getattr(r, name) == value for name, value in where.items())
+    ]
 
 
 def panel(figure: Figure, title: str) -> Axes:
@@ -42,7 +46,7 @@ def legend_texts(figure: Figure) -> list[str]:
 
 
 def percent(found: list[Record], metric: str) -> np.ndarray[Any, Any]:
-    return 100 * np.array([record["metrics"][metric] for record in found])
+    return 100 * np.array([getattr(record.metrics, metric) for record in found])
 
 
 def note(figure: Figure) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,8 +20,8 @@ def test_directions_of_both_datasets() -> None:
     found = [
         r
         for r in of("directions")
-        if r["data"] == "split-cifar10" and r["settings"].get("pal") == "sb"
-        if r["settings"]["paf"] == "bs"
+        if r.data == "split-cifar10" and r.settings.get("pal") == "sb"
+        if r.settings["paf"] == "bs"
     ]
     heights = [bar.get_height() for bar in bars(axes, "(sb, bs)").patches]
     wanted = [percent(found, metric).mean() for metric in ("AA", "AF_table", "AI")]
@@ -33,8 +35,8 @@ def test_error_bars_are_the_deviation_over_seeds() -> None:
     found = [
         r
         for r in of("directions", 3)
-        if r["data"] == "split-cifar10" and r["method"] == "bison"
-        if (r["settings"]["pal"], r["settings"]["paf"]) == ("bs", "sb")
+        if r.data == "split-cifar10" and r.method == "bison"
+        if (r.settings["pal"], r.settings["paf"]) == ("bs", "sb")
     ]
     (ends,) = bars(axes, "(bs, sb)").errorbar[2]
     low, high = ends.get_segments()[0][:, 1]
@@ -52,9 +54,9 @@ def test_the_ablation_beside_its_own_table() -> None:
 
 def test_without_references_ai_is_left_out() -> None:
     alone = [
-        {**r, "metrics": {**r["metrics"], "AI": None}}
+        replace(r, metrics=replace(r.metrics, AI=None))
         for r in of("ablation")
-        if r["method"] == "bison"
+        if r.method == "bison"
     ]
     (axes,) = metric_bars("ablation", alone).axes
     assert [text.get_text().split()[0] for text in axes.get_xticklabels()] == ["AA", "AF"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def outlined(axes: Axes, label: str = "largest error") -> list[tuple[int, int]]:
 
 def test_counts_are_the_mean_over_seeds_with_similar_classes_side_by_side() -> None:
     axes = panel(confusion("confusion", of("confusion")), "BISON")
-    last = np.mean([r["confusion"][-1] for r in records("confusion", method="bison")], axis=0)
+    last = np.mean([r.counts[-1] for r in records("confusion", method="bison")], axis=0)
     wanted = [[last[row][column] for column in PAIRED] for row in PAIRED]
     np.testing.assert_allclose(axes.images[0].get_array(), wanted)
     assert [text.get_text() for text in axes.get_xticklabels()] == NAMES
@@ -44,7 +45,7 @@ def test_the_largest_error_of_each_row_is_outlined() -> None:
 
 def with_counts(counts: Any) -> list[dict[str, Any]]:
     (first, *_) = records("demo", method="er")
-    return [{**first, "confusion": [counts], "class_order": list(range(len(counts)))}]
+    return [replace(first, confusion=[counts], class_order=list(range(len(counts))))]
 
 
 def test_a_row_without_errors_has_no_outline() -> None:
@@ -58,8 +59,8 @@ def test_a_larger_diagonal_is_no_error() -> None:
 
 def test_an_error_that_is_printed_as_none_is_not_outlined() -> None:
     (one,) = with_counts([[9, 1, 0], [0, 9, 1], [0, 0, 9]])
-    rest = {**one, "confusion": [np.diag([9, 9, 9]).tolist()]}
-    axes = panel(confusion("demo", [one, {**rest, "seed": 1}, {**rest, "seed": 2}]), "ER")
+    rest = replace(one, confusion=[np.diag([9, 9, 9]).tolist()])
+    axes = panel(confusion("demo", [one, replace(rest, seed=1), replace(rest, seed=2)]), "ER")
     assert outlined(axes) == []
 
 
@@ -71,12 +72,12 @@ def test_of_networks_scored_twice_the_common_rule_is_shown() -> None:
 
 def test_the_rule_has_its_own_counts() -> None:
     axes = panel(confusion("confusion", of("confusion")), "ER + NCM")
-    last = np.mean([r["confusion"][-1] for r in records("confusion", method="er + ncm")], axis=0)
+    last = np.mean([r.counts[-1] for r in records("confusion", method="er + ncm")], axis=0)
     np.testing.assert_allclose(np.diag(axes.images[0].get_array()), np.diag(last)[PAIRED])
 
 
 def test_a_rule_without_counts_is_not_shown_with_those_of_another() -> None:
-    lacking = [{**r, "confusion": None} if r["rule"] else r for r in of("confusion")]
+    lacking = [replace(r, confusion=None) if r.rule else r for r in of("confusion")]
     titles = [axes.get_title().partition(",")[0] for axes in confusion("confusion", lacking).axes]
     assert titles == ["ER", "SS-IL", "BISON"]
 

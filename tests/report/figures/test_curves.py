@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
 from bison_ocl.evaluate.metrics import accuracy_curve
 from bison_ocl.report.figures.curves import curves
-from bison_ocl.report.study.study import own
+from bison_ocl.report.study.entry import own
 from tests.report.figures.drawn import legend_texts, line, note, of, panel, records
 
 
 def test_a_line_is_the_mean_over_seeds_and_its_band_the_deviation() -> None:
     axes = panel(curves("demo", of("demo", 3)), "Split")
-    values = np.array([accuracy_curve(r["accuracy"]) for r in records("demo", 3, method="bison")])
+    values = np.array([accuracy_curve(r.accuracy) for r in records("demo", 3, method="bison")])
     drawn = line(axes, "BISON")
     np.testing.assert_array_equal(drawn.get_xdata(), [1, 2, 3, 4, 5])
     np.testing.assert_allclose(drawn.get_ydata(), 100 * values.mean(0))
@@ -56,7 +58,7 @@ def test_the_ablation_has_its_own_names_and_numbers() -> None:
     ids=str,
 )
 def test_other_experiments_than_the_papers_have_no_paper(changes: dict[str, object]) -> None:
-    figure = curves("curves", [{**r, **changes} for r in records("curves", method="er")])
+    figure = curves("curves", [replace(r, **changes) for r in records("curves", method="er")])
     assert not [one for one in figure.axes[0].get_lines() if "paper" in str(one.get_label())]
 
 

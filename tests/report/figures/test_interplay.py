@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -42,7 +44,7 @@ def test_without_the_paper_no_crosses() -> None:
 
 
 def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
-    figure = interplay("balance", [r for r in of("balance") if r["rule"] is None])
+    figure = interplay("balance", [r for r in of("balance") if r.rule is None])
     axes = panel(figure, "Split CIFAR-10,")
     names = [text for text in axes.texts if text.get_text()]
     assert {text.get_text() for text in names} >= {"BISON", "FINE-TUNE", "OCM"}
@@ -58,7 +60,7 @@ def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
 
 def test_a_method_without_a_reference_is_left_out() -> None:
     some = [
-        {**r, "metrics": {**r["metrics"], "AI": None}} if r["method"] == "er" else r
+        replace(r, metrics=replace(r.metrics, AI=None)) if r.method == "er" else r
         for r in of("demo")
     ]
     points = scatter(panel(interplay("demo", some), "Split"), "ours")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from bison_ocl.experiments.records.record import Losses
 from bison_ocl.report.figures.alpha_eta import alpha_eta
 from bison_ocl.report.figures.beside_paper import beside_paper
 from bison_ocl.report.figures.buffer_batch import buffer_batch
@@ -18,7 +21,7 @@ def test_buffer_batch_is_accuracy_over_its_size() -> None:
     (axes,) = buffer_batch("buffer-batch", of("buffer-batch")).axes
     (drawn,) = [one for one in axes.containers if one.get_label() == "BISON"]
     np.testing.assert_array_equal(drawn.lines[0].get_xdata(), [10, 16, 32, 64, 100])
-    of_64 = [r for r in of("buffer-batch") if r["settings"]["buffer_batch"] == 64]
+    of_64 = [r for r in of("buffer-batch") if r.settings["buffer_batch"] == 64]
     assert drawn.lines[0].get_ydata()[3] == pytest.approx(percent(of_64, "AA").mean())
     paper = line(axes, "BISON (paper)")
     assert (paper.get_xdata()[0], paper.get_ydata()[0]) == (10, 30.0)
@@ -35,7 +38,7 @@ def test_alpha_and_eta_at_task_ends() -> None:
     found = records("demo", method="bison")
     for axes, place, name in ((alpha, 0, "alpha"), (eta, 0, "eta_stream"), (eta, 1, "eta_buffer")):
         drawn = [one for one in axes.get_lines() if one.get_label() == "BISON"][place]
-        values = [[task[name] for task in r["log"]] for r in found]
+        values = [[task[name] for task in r.log] for r in found]
         np.testing.assert_allclose(drawn.get_ydata(), np.mean(values, axis=0))
     assert alpha.get_ylim() == (0, 1)
     assert "stream (solid), buffer (dashed)" in eta.get_ylabel()
@@ -43,17 +46,16 @@ def test_alpha_and_eta_at_task_ends() -> None:
 
 
 def test_memories_are_told_apart() -> None:
-    figure = alpha_eta("balance", [r for r in of("balance") if r["data"] == "split-miniimagenet"])
+    figure = alpha_eta("balance", [r for r in of("balance") if r.data == "split-miniimagenet"])
     assert legend_texts(figure) == ["BISON, M = 1k", "BISON, M = 2k"]
 
 
 def test_a_diverged_run_leaves_a_gap() -> None:
     found = records("demo", method="bison", seed=0)
     log = [
-        {**task, "alpha": None} if place == 2 else task
-        for place, task in enumerate(found[0]["log"])
+        {**task, "alpha": None} if place == 2 else task for place, task in enumerate(found[0].log)
     ]
-    alpha = alpha_eta("demo", [{**found[0], "log": log}]).axes[0]
+    alpha = alpha_eta("demo", [replace(found[0], log=log)]).axes[0]
     assert np.isnan(line(alpha, "BISON").get_ydata()).tolist() == [False, False, True, False, False]
 
 
@@ -66,20 +68,20 @@ def test_losses_over_steps() -> None:
     axes = panel(losses("demo", of("demo")), "Split")
     found = records("demo", method="er")
     drawn = line(axes, "ER")
-    np.testing.assert_array_equal(drawn.get_xdata(), found[0]["losses"]["steps"])
-    values = [r["losses"]["loss"] for r in found]
+    np.testing.assert_array_equal(drawn.get_xdata(), found[0].losses.steps)
+    values = [r.losses.loss for r in found]
     np.testing.assert_allclose(drawn.get_ydata(), np.mean(values, axis=0))
 
 
 def test_losses_of_a_diverged_run() -> None:
     (first, *_) = records("demo", method="er")
-    (axes,) = losses("demo", [{**first, "losses": {"steps": [1, 2], "loss": [0.5, None]}}]).axes
+    (axes,) = losses("demo", [replace(first, losses=Losses([1, 2], [0.5, None]))]).axes
     assert np.isnan(line(axes, "ER").get_ydata()[1])
 
 
 def test_losses_are_optional() -> None:
     with pytest.raises(NotShown, match="losses"):
-        losses("demo", [{k: v for k, v in r.items() if k != "losses"} for r in of("demo")])
+        losses("demo", [replace(r, losses=None) for r in of("demo")])
 
 
 def test_accuracy_beside_the_papers() -> None:
@@ -101,7 +103,7 @@ def test_what_the_paper_only_quotes_is_there_too() -> None:
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert "OCM" in names
     assert "BISON" in names  # 64 filters are no variant here
-    assert not {r["method"] for r in of("feature-enhancement")} & {"ocm"}
+    assert not {r.method for r in of("feature-enhancement")} & {"ocm"}
 
 
 def test_data_that_the_paper_does_not_use() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from bison_ocl.experiments.records.record import as_values, from_values
 from bison_ocl.report.figures.drawing.panels import panels
 from bison_ocl.report.figures.drawing.style import look
 from bison_ocl.report.study.groups import grouped
@@ -18,8 +21,9 @@ def test_a_group_is_an_experiment_over_its_seeds() -> None:
 
 
 def test_records_from_before_there_was_a_precision_are_no_other_experiment() -> None:
-    old = [{k: v for k, v in r.items() if k != "precision"} for r in of("demo") if r["seed"] == 0]
-    assert len(grouped([*old, *(r for r in of("demo") if r["seed"])])) == 3
+    said = [as_values(r) for r in of("demo") if r.seed == 0]
+    old = [from_values({k: v for k, v in one.items() if k != "precision"}) for one in said]
+    assert len(grouped([*old, *(r for r in of("demo") if r.seed)])) == 3
 
 
 def test_finetune_stands_in_every_panel_of_its_stream() -> None:
@@ -39,14 +43,14 @@ def test_finetune_alone_has_a_panel() -> None:
 
 
 def test_seeds_that_differ_are_said() -> None:
-    some = [r for r in of("demo") if r["method"] != "er" or r["seed"] == 0]
+    some = [r for r in of("demo") if r.method != "er" or r.seed == 0]
     (panel,) = panels(some, labelled)
     assert panel.title.endswith("n = 1–2")
 
 
 def test_a_long_stream_is_cut() -> None:
     long = "order:" + "/".join(f"{task},{task + 50}" for task in range(50))
-    (panel,) = panels([{**r, "stream": long} for r in of("demo")], labelled)
+    (panel,) = panels([replace(r, stream=long) for r in of("demo")], labelled)
     assert panel.title.startswith("…")
     assert "49,99, M = 100" in panel.title
     assert len(panel.title) < 70

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -20,8 +22,7 @@ def at(beta: float, weight: float, data: str = "split-cifar10") -> list[dict[str
     return [
         r
         for r in of("sensitivity")
-        if (r["data"], r["settings"].get("beta"), r["settings"].get("lambda"))
-        == (data, beta, weight)
+        if (r.data, r.settings.get("beta"), r.settings.get("lambda")) == (data, beta, weight)
     ]
 
 
@@ -76,7 +77,7 @@ def test_a_missing_cell_stays_empty() -> None:
 
 def test_runs_with_other_changes_do_not_count() -> None:
     spoilt = [
-        {**r, "settings": {**r["settings"], "gamma": 16.0}} if r in at(0.1, 3.0) else r
+        replace(r, settings={**r.settings, "gamma": 16.0}) if r in at(0.1, 3.0) else r
         for r in of("sensitivity")
     ]
     accuracy = maps(sensitivity("sensitivity", spoilt))[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -42,7 +44,7 @@ def test_curves_are_means_over_complete_pairs(name: str, measure: object) -> Non
     wanted = [
         np.mean(
             [
-                np.mean([measure(r["confusion"][task], label) for label in complete(task)])
+                np.mean([measure(r.counts[task], label) for label in complete(task)])
                 for r in records("similar-pairs", method="er + ncm")
             ]
         )
@@ -64,7 +66,7 @@ def test_bars_are_means_over_the_classes_of_a_task(name: str, measure: object) -
     axes = panel(similar_bars("similar-pairs", of("similar-pairs")), name)
     found = records("similar-pairs", method="bison")
     wanted = [
-        np.mean([measure(r["confusion"][-1], label) for r in found for label in labels])
+        np.mean([measure(r.counts[-1], label) for r in found for label in labels])
         for labels in TASKS
     ]
     heights = [bar.get_height() for bar in bars(axes, "BISON").patches]
@@ -90,7 +92,7 @@ def test_precision_of_the_newest_classes_beside_the_papers() -> None:
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.get_xticklabels()] == ["ship", "frog"]
     found = records("confusion", method="bison")
-    lasts = [np.array(r["confusion"][-1]) for r in found]
+    lasts = [np.array(r.counts[-1]) for r in found]
     wanted = [np.mean([100 * c[new, new] / c[:, new].sum() for c in lasts]) for new in (8, 6)]
     np.testing.assert_allclose([bar.get_height() for bar in bars(axes, "BISON").patches], wanted)
     paper = sorted(one.get_ydata()[0] for one in axes.get_lines() if one.get_label() == "_paper")
@@ -99,10 +101,10 @@ def test_precision_of_the_newest_classes_beside_the_papers() -> None:
 
 
 def test_seeds_may_meet_the_newest_classes_in_any_order() -> None:
-    found = [dict(record) for record in of("confusion")]
-    for record in found[::2]:
-        *first, one, other = record["class_order"]
-        record["class_order"] = [*first, other, one]
+    found = list(of("confusion"))
+    for place, record in list(enumerate(found))[::2]:
+        *first, one, other = record.class_order
+        found[place] = replace(record, class_order=[*first, other, one])
     (axes,) = newest_precision("confusion", found).axes
     assert {text.get_text() for text in axes.get_xticklabels()} == {"ship", "frog"}
 

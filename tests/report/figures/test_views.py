@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_rules_that_ride_along_are_left_to_the_ncm_table() -> None:
 
 
 def test_files_and_reasons(tmp_path: Path) -> None:
-    alone = [{**r, "metrics": {**r["metrics"], "AI": None}} for r in of("demo")]
+    alone = [replace(r, metrics=replace(r.metrics, AI=None)) for r in of("demo")]
     study = Study({"mine": alone}, [])
     saved = save_all(study, tmp_path / "figures")["mine"]
     names = sorted(path.name for path in saved.files)
@@ -64,13 +65,9 @@ def test_any_records_in_any_item_are_drawn_or_refused_with_a_reason(item: str) -
         assert made
 
 
-def test_bare_records_of_another_tool() -> None:
-    """Records that hold only what a report needs."""
-    needed = (
-        *("schema", "method", "data", "memory", "seed", "settings", "stream", "data_options"),
-        *("also", "class_order", "accuracy", "metrics", "reference", "rule"),
-    )
-    bare = [{name: r[name] for name in needed} for r in of("demo")]
+def test_records_that_hold_only_what_a_report_needs() -> None:
+    nothing = {"losses": None, "confusion": None, "parameters": None}
+    bare = [replace(r, log=[{}] * len(r.accuracy), **nothing) for r in of("demo")]
     found = dict(drawn("mine", bare))
     shown = {name for name, made in found.items() if not isinstance(made, str)}
-    assert shown == {"mine-curves", "mine-interplay"}
+    assert shown == {"mine-curves", "mine-interplay", "mine-time"}

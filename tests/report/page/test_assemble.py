@@ -80,7 +80,7 @@ def test_the_same_study_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_the_main_tables_stay_small() -> None:
     found = whole_main_table()
-    assert sum(record["rule"] is None for record in found.items["table1"]) == 1380
+    assert sum(record.rule is None for record in found.items["table1"]) == 1380
     assert len(page(found).encode()) < MOST_BYTES
 
 

@@ -9,6 +9,7 @@ import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -179,7 +180,7 @@ def test_it_opens_with_the_warnings_and_the_first_item(show: Open) -> None:
 
 def test_the_numbers_are_those_of_the_records(show: Open) -> None:
     page = show()
-    values = [100 * r["metrics"]["AA"] for r in records("demo", 2) if r["method"] == "bison"]
+    values = [100 * r.metrics.AA for r in records("demo", 2) if r.method == "bison"]
     shown = page.locator("#panel tbody tr", has_text="BISON").locator("td").nth(1).inner_text()
     assert shown.startswith(f"{sum(values) / 2:.1f} ± {abs(values[0] - values[1]) / 2**0.5:.1f}")
 
@@ -257,7 +258,7 @@ def test_choosing_a_dataset_changes_what_is_shown(show: Open) -> None:
 
 def test_choosing_a_memory_changes_what_is_shown(show: Open, tmp_path: Path) -> None:
     found = records("demo", 2)
-    small = [{**r, "memory": 20} for r in found if r["memory"]]
+    small = [replace(r, memory=20) for r in found if r.memory]
     write(Study({"demo": prepared([*found, *small])}, []), tmp_path / "two.html")
     page = show(tmp_path / "two.html")
     assert page.locator("#memory option").all_inner_texts() == ["20", "100", "all"]
@@ -299,9 +300,9 @@ def test_a_run_opens_with_settings_and_provenance(show: Open) -> None:
     page = show(view="runs")
     page.get_by_role("button", name="Open BISON, seed 1").click()
     said = page.locator("#run").inner_text()
-    (record,) = [r for r in records("demo", 2) if (r["method"], r["seed"]) == ("bison", 1)]
-    order = " ".join(map(str, record["class_order"]))
-    wanted = [record["commit"], order, "NVIDIA H200", "2.13.0+cpu", "class-incremental", "lambda"]
+    (record,) = [r for r in records("demo", 2) if (r.method, r.seed) == ("bison", 1)]
+    order = " ".join(map(str, record.class_order))
+    wanted = [record.commit, order, "NVIDIA H200", "2.13.0+cpu", "class-incremental", "lambda"]
     assert all(text in said for text in wanted)
     assert page.locator("#run tbody tr").count() == 5
 
@@ -452,17 +453,17 @@ def test_a_phone_shows_it_without_scrolling_sideways(show: Open) -> None:
 def test_text_of_a_record_stays_text(show: Open, tmp_path: Path) -> None:
     evil = "$x$ </script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
     found = [
-        {
-            **record,
-            "data": f"folder:{evil}",
-            "stream": evil,
-            "commit": evil,
-            "settings": {**record["settings"], evil: evil if record["method"] == "er" else 1},
-            "environment": {"device": evil},
-        }
+        replace(
+            record,
+            data=f"folder:{evil}",
+            stream=evil,
+            commit=evil,
+            settings={**record.settings, evil: evil if record.method == "er" else 1},
+            environment=replace(record.environment, device=evil),
+        )
         for record in records("demo", 2)
     ]
-    other = [{**r, "method": evil, "log": [{evil: 1.0}] * 5} for r in found if r["method"] == "er"]
+    other = [replace(r, method=evil, log=[{evil: 1.0}] * 5) for r in found if r.method == "er"]
     write(Study({evil: prepared([*found, *other])}, [evil]), tmp_path / "evil.html")
     page = show(tmp_path / "evil.html")
     assert page.locator("#warnings li").all_inner_texts() == [evil]

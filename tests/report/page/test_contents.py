@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import statistics
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
+from bison_ocl.experiments.records.record import Losses, Record
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.report.figures.drawing.style import look
 from bison_ocl.report.page.contents import Pool, contents, drawn, trimmed
@@ -31,7 +32,7 @@ def row(found: Contents, item: str, name: str) -> Contents:
 
 def test_a_row_has_mean_deviation_and_number_of_its_runs() -> None:
     found = contents(study("demo", seeds=3))
-    values = [100 * r["metrics"]["AA"] for r in records("demo", 3) if r["method"] == "bison"]
+    values = [100 * r.metrics.AA for r in records("demo", 3) if r.method == "bison"]
     mean, std, n = row(found, "demo", "BISON")["metrics"]["AA"]
     assert mean == pytest.approx(statistics.mean(values), abs=0.00006)
     assert std == pytest.approx(statistics.stdev(values), abs=0.00006)
@@ -45,14 +46,14 @@ def test_a_single_run_has_no_deviation() -> None:
 
 def test_a_run_leads_to_its_settings_class_order_and_origin() -> None:
     found = contents(study("demo"))
-    (record,) = [r for r in records("demo", 2) if (r["method"], r["seed"]) == ("bison", 1)]
+    (record,) = [r for r in records("demo", 2) if (r.method, r.seed) == ("bison", 1)]
     line = row(found, "demo", "BISON")
     (run,) = [run for run in line["runs"] if run["seed"] == 1]
-    assert found["settings"][line["settings"]] == record["settings"]
-    assert found["orders"][run["order"]] == record["class_order"]
+    assert found["settings"][line["settings"]] == record.settings
+    assert found["orders"][run["order"]] == record.class_order
     origin = found["origins"][run["origin"]]
-    assert origin["commit"] == record["commit"]
-    assert record["environment"].items() <= origin.items()
+    assert origin["commit"] == record.commit
+    assert vars(record.environment).items() <= origin.items()
 
 
 def test_what_runs_share_is_there_once() -> None:
@@ -83,7 +84,7 @@ def test_settings_that_an_item_sets_for_all_are_no_variant() -> None:
 
 
 def test_runs_by_another_setting_than_the_items_are_not_set_beside_the_paper() -> None:
-    small = [{**r, "stream": "natural"} for r in records("table1", 1) if r["method"] == "bison"]
+    small = [replace(r, stream="natural") for r in records("table1", 1) if r.method == "bison"]
     found = contents(Study({"feature-enhancement": prepared(small)}, []))
     line = rows(found, "feature-enhancement")[0]
     assert line["name"] == "BISON (buffer_batch=10, filters=20)"
@@ -119,8 +120,8 @@ def test_a_row_knows_in_what_it_differs_from_others() -> None:
 def test_a_record_that_lacks_a_later_setting_is_of_the_same_row() -> None:
     found = records("demo", 2)
     for record in found:
-        if record["method"] == "er" and record["seed"] == 0:
-            del record["settings"]["joint"]
+        if record.method == "er" and record.seed == 0:
+            del record.settings["joint"]
     shown = rows(contents(Study({"demo": prepared(found)}, [])), "demo")
     assert [line["name"] for line in shown] == ["FINE-TUNE", "ER", "BISON"]
 
@@ -130,31 +131,28 @@ def test_a_method_looks_as_in_the_figures(method: str) -> None:
     assert drawn(look(method))["colour"] == method_class(method).look.colour
 
 
-def bare(record: dict[str, Any]) -> dict[str, Any]:
-    optional = (
-        *("log", "losses", "timing", "confusion", "parameters"),
-        *("environment", "commit", "precision"),
-    )
-    return {key: value for key, value in record.items() if key not in optional}
+def bare(record: Record) -> Record:
+    nothing = {"losses": None, "confusion": None, "parameters": None, "commit": None}
+    return replace(record, log=[{}] * len(record.accuracy), **nothing)
 
 
 def test_records_without_what_is_optional() -> None:
     found = contents(Study({"demo": prepared([bare(r) for r in records("demo", 2)])}, []))
     line = row(found, "demo", "BISON")
     assert not {"log", "losses", "confusion"} & line.keys()
-    assert line["costs"] == {}
+    assert "parameters" not in line["costs"]
     assert line["metrics"]["AA"][2] == 2
 
 
 def test_a_missing_reference_leaves_intransigence_out() -> None:
-    alone = [record for record in records("demo", 2) if record["method"] != "finetune"]
+    alone = [record for record in records("demo", 2) if record.method != "finetune"]
     found = contents(Study({"demo": prepared(alone)}, ["FINE-TUNE did not run"]))
     assert "AI" not in row(found, "demo", "BISON")["metrics"]
     assert found["warnings"] == ["FINE-TUNE did not run"]
 
 
 def test_a_loss_that_diverged_is_a_gap() -> None:
-    broken = [{**r, "losses": {"steps": [1, 2], "loss": [None, None]}} for r in records("demo", 1)]
+    broken = [replace(r, losses=Losses([1, 2], [None, None])) for r in records("demo", 1)]
     line = row(contents(Study({"demo": prepared(broken)}, [])), "demo", "ER")
     assert line["losses"] == {"steps": [1, 2], "loss": [None, None]}
 

@@ -18,8 +18,9 @@ from bison_ocl.experiments.records import ledger
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.ledger import Ledger, looked_up
-from bison_ocl.experiments.records.results import RESULTS, Record
-from bison_ocl.experiments.records.spec import Spec, identity
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.records.results import RESULTS
+from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.runner import Job, Say
 from bison_ocl.files.durable import check_writable
 from bison_ocl.files.lock import only_one
@@ -96,7 +97,7 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
     for job in jobs(plan, folder / "work", **options):
         rest: list[Spec] = []
         for spec in specs(job):
-            if (run := identity(vars(spec))) in seen:  # the same settings in other words
+            if (run := spec.identity) in seen:  # the same settings in other words
                 continue
             seen.add(run)
             if (record := looked_up(book.found, spec, job.also)) is not None:
@@ -111,14 +112,14 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
 
 def tell_other_machines(measured: Sequence[Record], say: Say, device: str, compiling: bool) -> None:
     """Say where a table of times would mix machines, or compiled steps with others."""
-    here = machine(environment(device)["device"], compiling and device == "cuda")
-    there = [(one["environment"]["device"], one["timing"].get("compiled")) for one in measured]
+    here = machine(environment(device).device, compiling and device == "cuda")
+    there = [(one.environment.device, one.timing.compiled) for one in measured]
     if others := {machine(*one) for one in there} - {here}:
         found = "; ".join(sorted(others))
         say(f"finished runs were measured on {found}; this is {here}: choose another --out")
 
 
-def machine(device: str, compiled: bool | None) -> str:
+def machine(device: str, compiled: bool) -> str:
     return f"{device}, compiled" if compiled else device
 
 

@@ -9,8 +9,7 @@ import torch
 from bison_ocl.errors import UserError, reason
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.experiments.records.spec import identity, precision_of
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.train.runner import Job, Say, Watch, run
 from bison_ocl.nets.precision import checked_precision
 
@@ -42,21 +41,21 @@ def chosen(place: str) -> Record:
 def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job:
     """All that a record says of how it came about."""
     return Job(
-        record["method"],
-        record["data"],
-        record["memory"],
-        [record["seed"]],
-        record["settings"],
+        record.method,
+        record.data,
+        record.memory,
+        [record.seed],
+        record.settings,
         out,
         device=device,
-        stream=record["stream"],
+        stream=record.stream,
         data_dir=data_dir,
-        data_options=record["data_options"],
-        also=tuple(record["also"]),
-        precision=checked_precision(precision_of(record)),
+        data_options=record.data_options,
+        also=tuple(record.also),
+        precision=checked_precision(record.precision),
         resume=True,
         seeds_at_once=1,
-        compiling=record["timing"].get("compiled", False),
+        compiling=record.timing.compiled,
     )
 
 
@@ -65,30 +64,36 @@ def rerun(
 ) -> Record:
     """The new record; on CPU with as many threads as the old one."""
     job = job_of(record, out, device, data_dir)
-    if any(identity(one) == identity(record) for one in records.whole(job.results)):
+    if any(one.identity == record.identity for one in records.whole(job.results)):
         raise UserError(f"{job.results} has this run already: choose another --out")
     if device == "cpu":
-        torch.set_num_threads(record["environment"]["threads"])
+        torch.set_num_threads(record.environment.threads)
     (again,) = run(job, watch, say)
     return again
 
 
 def compared(before: Record, after: Record) -> str:
     """Whether two records of one run agree, and if not, what could be the reason."""
-    other = [name for name in NUMBERS if name in before and before[name] != after.get(name)]
+    other = [name for name in NUMBERS if differs(name, before, after)]
     if not other and not differ(before, after):
         return "the same to the last digit"
-    pairs = [(record["environment"], record["commit"]) for record in (before, after)]
-    told = [{**environment, "commit": commit} for environment, commit in pairs]
+    pairs = [(record.environment, record.commit) for record in (before, after)]
+    told = [{**vars(environment), "commit": commit} for environment, commit in pairs]
     reasons = [
         f"{name} {told[0].get(name)} is now {told[1].get(name)}"
         for name in told[1]
         if told[0].get(name) != told[1].get(name)
     ]
-    together = before["timing"].get("seeds_at_once", 1)
+    together = before.timing.seeds_at_once
     reasons += ["the images are others"] * differ(before, after)
     reasons += [f"it was trained among {together} seeds and is now alone"] * (together != 1)
-    AA = [100 * record["metrics"]["AA"] for record in (before, after)]
+    AA = [100 * record.metrics.AA for record in (before, after)]
     more = f", {', '.join(other)} differ" if other else ""
     why = "; ".join(reasons) or "no reason is known"
     return f"AA was {AA[0]:.2f} % and is {AA[1]:.2f} %{more}: {why}"
+
+
+def differs(name: str, before: Record, after: Record) -> bool:
+    """Whether a re-run measured something else; what the earlier record did not keep is not."""
+    kept = getattr(before, name)
+    return kept is not None and bool(kept != getattr(after, name))

@@ -14,7 +14,7 @@ import torch
 
 from bison_ocl.errors import UserError, shortage
 from bison_ocl.experiments.records import results as records
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.train.runner import Job, run
 
 
@@ -68,6 +68,6 @@ def attempt(job: Job) -> Outcome:
 def finished(job: Job) -> list[Record]:
     """What a unit that failed had done before."""
     try:
-        return [record for record in records.whole(job.results) if record["seed"] in job.seeds]
+        return [record for record in records.whole(job.results) if record.seed in job.seeds]
     except UserError:  # the file is what failed
         return []

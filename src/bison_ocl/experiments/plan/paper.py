@@ -66,6 +66,8 @@ RESCORED = ("er", "er-ace", "pcr", "lode")
 BY_CLASS_MEANS = ("scr", "bison")
 """Methods whose own inference is the nearest class mean."""
 
+REFERENCE = "finetune"
+"""the method whose accuracy right after each task is a*_j, the reference of AI"""
 BY_POSITION: Settings = (("old_logits", "position"),)
 """The reading of OCM that the paper's numbers support (docs/READINGS.md)."""
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, Cell, Item, Settings
-from bison_ocl.experiments.records.intransigence import REFERENCE
+from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, REFERENCE, Cell, Item, Settings
 
 
 @dataclass(frozen=True)

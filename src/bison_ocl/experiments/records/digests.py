@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # plans are made without torch
     from bison_ocl.data.dataset import Dataset
 
-TEST, TRAIN = "data_sha256", "train_sha256"
+
+class Images(Protocol):
+    """What tells of its images: a record, a checkpoint, a dataset."""
+
+    @property
+    def data_sha256(self) -> str | None: ...
+
+    @property
+    def train_sha256(self) -> str | None: ...
 
 
-def digests(dataset: Dataset) -> dict[str, str | None]:
-    """As records tell them; None where nobody asked."""
-    return {TEST: dataset.test_sha256 or None, TRAIN: dataset.train_sha256 or None}
+@dataclass(frozen=True)
+class Digests:
+    """Checksums of the test and the training images; None where nobody asked for one."""
+
+    data_sha256: str | None = None
+    train_sha256: str | None = None
 
 
-def differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def digests(dataset: Dataset) -> Digests:
+    return Digests(dataset.test_sha256 or None, dataset.train_sha256 or None)
+
+
+def differ(one: Images, other: Images) -> bool:
     """Whether two are of different images, as far as both tell."""
-    pairs = [(one.get(split), other.get(split)) for split in (TEST, TRAIN)]
+    pairs = [
+        (one.data_sha256, other.data_sha256),
+        (one.train_sha256, other.train_sha256),
+    ]
     return any(here and there and here != there for here, there in pairs)

@@ -8,27 +8,29 @@ import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
+
+from bison_ocl.experiments.records.record import Environment
 
 COMMIT = "BISON_OCL_COMMIT"
 PACKAGE = Path(__file__).parents[2]
 
 
-def environment(device: str) -> dict[str, Any]:
+def environment(device: str) -> Environment:
     """Software and hardware of this process."""
     cuda = torch.device(device).type == "cuda"
-    return {
-        "bison_ocl": installed(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "platform": f"{platform.system()} {platform.machine()}",
-        "device": torch.cuda.get_device_name(device) if cuda else cpu_name(),
-        "threads": torch.get_num_threads(),
-    }
+    return Environment(
+        device=torch.cuda.get_device_name(device) if cuda else cpu_name(),
+        device_type=torch.device(device).type,
+        threads=torch.get_num_threads(),
+        bison_ocl=installed(),
+        python=platform.python_version(),
+        torch=str(torch.__version__),
+        numpy=np.__version__,
+        platform=f"{platform.system()} {platform.machine()}",
+    )
 
 
 def installed() -> str | None:

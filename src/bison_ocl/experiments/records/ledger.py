@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records import results as records
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.experiments.records.spec import Spec, identity
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.records.spec import Spec
 
 
 class Ledger:
@@ -20,16 +21,16 @@ class Ledger:
 
     def add(self, record: Record) -> None:
         """Write a record unless that run is there, with the same inference rules."""
-        before = self.found.get(identity(record))
-        if before is None or not set(record["also"]) <= set(before["also"]):
+        before = self.found.get(record.identity)
+        if before is None or not set(record.also) <= set(before.also):
             records.append(self.path, record)
-            self.found[identity(record)] = record
+            self.found[record.identity] = record
 
 
 def looked_up(found: dict[str, Record], spec: Spec, also: Iterable[str]) -> Record | None:
     """The record of a run among others, if it holds all inference rules asked for."""
-    record = found.get(identity(vars(spec)))
-    return record if record is not None and set(also) <= set(record["also"]) else None
+    record = found.get(spec.identity)
+    return record if record is not None and set(also) <= set(record.also) else None
 
 
 def by_identity(found: Iterable[Record]) -> dict[str, Record]:
@@ -39,10 +40,10 @@ def by_identity(found: Iterable[Record]) -> dict[str, Record]:
     """
     chosen: dict[str, Record] = {}
     for record in found:
-        before = chosen.get(key := identity(record), record)
-        kept = record if len(record["also"]) >= len(before["also"]) else before
-        if before["accuracy"] == record["accuracy"]:
-            kept = {**kept, "also": before["also"] | record["also"]}
+        before = chosen.get(key := record.identity, record)
+        kept = record if len(record.also) >= len(before.also) else before
+        if before.accuracy == record.accuracy:
+            kept = replace(kept, also=before.also | record.also)
         chosen[key] = kept
     return chosen
 

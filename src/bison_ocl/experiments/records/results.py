@@ -8,23 +8,20 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.experiments.records.schema import NEEDED, faults, misfits
+from bison_ocl.experiments.records.record import SCHEMA, Record, as_values, from_values
+from bison_ocl.experiments.records.schema import NEEDED, Values, faults, misfits
+from bison_ocl.experiments.records.upgrade import upgraded
 from bison_ocl.files.durable import sync_folder, telling
 from bison_ocl.files.lock import needing_locks
-
-SCHEMA = 1
-
-Record = dict[str, Any]
 
 RESULTS = "results.jsonl"
 
 
 def append(path: Path, record: Record) -> None:
     """Add a line durably; a write that fails half-way (a full disk) is taken back."""
-    data = json.dumps(record, allow_nan=False).encode() + b"\n"
+    data = json.dumps(as_values(record), allow_nan=False).encode() + b"\n"
     with telling(path, "earlier results are kept"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with opened_alone(path) as handle:
@@ -106,18 +103,19 @@ def contents(path: Path) -> bytes:
 
 
 def parse(line: bytes, path: Path, number: int) -> Record:
-    """One line as a record of the schema this version writes."""
+    """One line as a record, brought to the present schema."""
+    where = f"{path} line {number}"
     try:
-        record: Record = json.loads(line, parse_constant=refuse)
-        schema = record["schema"]
+        values: Values = json.loads(line, parse_constant=refuse)
+        schema = values["schema"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UserError(f"{path} line {number} is not a result: repair or remove it") from error
-    if schema != SCHEMA:
+        raise UserError(f"{where} is not a result: repair or remove it") from error
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise UserError(
-            f"{path} line {number} has schema {schema}, this version reads {SCHEMA}: "
+            f"{where} has schema {schema}, this version reads 1 to {SCHEMA}: "
             "move the file away, or choose another folder"
         )
-    return checked(record, f"{path} line {number}")
+    return from_values(upgraded(checked(values, where)))
 
 
 def refuse(constant: str) -> None:
@@ -125,13 +123,13 @@ def refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def checked(record: Record, where: str) -> Record:
-    """A record that holds what its readers need."""
-    if missing := sorted(NEEDED.keys() - record.keys()):
+def checked(values: Values, where: str) -> Values:
+    """A line that holds what a record is made of."""
+    if missing := sorted(NEEDED.keys() - values.keys()):
         raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove it")
-    if wrong := list(faults(record)) or list(misfits(record)):
+    if wrong := list(faults(values)) or list(misfits(values)):
         raise UserError(f"{where} is not a result: {', '.join(wrong)}: repair or remove it")
-    return record
+    return values
 
 
 def set_aside_torn_line(path: Path) -> bool:

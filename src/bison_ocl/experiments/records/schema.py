@@ -8,6 +8,8 @@ from itertools import chain
 from typing import Any
 
 Check = Callable[[Any], bool]
+Values = dict[str, Any]
+"""a line of results.jsonl as JSON gives it"""
 
 LARGEST = 1e40
 """of what was measured: more than float32 holds, and its square is a number"""
@@ -22,20 +24,12 @@ def text(value: Any) -> bool:
     return type(value) is str
 
 
-def text_or_none(value: Any) -> bool:
-    return value is None or text(value)
-
-
 def count(value: Any, least: int = 0, most: int = 2**53) -> bool:
     return type(value) is int and least <= value <= most
 
 
 def number(value: Any, least: float = -LARGEST, most: float = LARGEST) -> bool:
     return type(value) in NUMBERS and least <= value <= most
-
-
-def number_or_none(value: Any) -> bool:
-    return value is None or number(value)
 
 
 def amount(value: Any) -> bool:
@@ -46,6 +40,10 @@ def amount(value: Any) -> bool:
 def share(value: Any) -> bool:
     """An accuracy, or a difference of accuracies."""
     return number(value, -1, 1)
+
+
+def or_none(check: Check) -> Check:
+    return lambda value: value is None or check(value)
 
 
 def plain(value: Any) -> bool:
@@ -111,11 +109,14 @@ def entries(needed: Mapping[str, Check], known: Mapping[str, Check], other: Chec
 
 # --- the record ---
 
-metrics = entries({name: share for name in ("AA", "AF", "AF_table")}, {}, number_or_none)
+metrics = entries({name: share for name in ("AA", "AF", "AF_table")}, {}, or_none(number))
 computed_with: Mapping[str, Check] = {"beta": number, "lambda": number, "buffer_batch": count}
 """settings that figures have as an axis"""
-seconds: Mapping[str, Check] = {
-    **dict.fromkeys(("train_s", "test_s", "total_s", "ms_per_step", "peak_MB"), amount),
+seconds: Mapping[str, Check] = dict.fromkeys(
+    ("train_s", "test_s", "total_s", "ms_per_step"), amount
+)
+how: Mapping[str, Check] = {
+    "peak_MB": or_none(amount),
     "seeds_at_once": lambda value: count(value, 1),
     "compiled": lambda value: type(value) is bool,
 }
@@ -123,6 +124,7 @@ machine: Mapping[str, Check] = {
     "device": text,
     "threads": lambda value: count(value, 1, MOST_THREADS),
 }
+kind_of_machine: Mapping[str, Check] = {"device_type": lambda value: value in ("cpu", "cuda")}
 
 NEEDED: dict[str, Check] = {
     "method": text,
@@ -137,18 +139,20 @@ NEEDED: dict[str, Check] = {
     "metrics": metrics,
     "also": lambda value: type(value) is dict,
     "log": lambda value: type(value) is list,
-    "timing": entries({}, seconds, plain),
-    "environment": entries(machine, {}, plain),
-    "commit": text_or_none,
+    "timing": entries(seconds, how, plain),
+    "environment": entries(machine, kind_of_machine, or_none(text)),
+    "commit": or_none(text),
 }
 """what every record has"""
 LATER: dict[str, Check] = {
-    "precision": text,
-    "parameters": count,
-    "losses": curve("loss", NUMBERS_OR_NONE, LARGEST),
-    "anytime": curve("accuracy", NUMBERS, 1),
-    "data_sha256": text_or_none,
-    "train_sha256": text_or_none,
+    "precision": lambda value: value in ("tf32", "bf16", "fp32"),
+    "parameters": or_none(count),
+    "losses": or_none(curve("loss", NUMBERS_OR_NONE, LARGEST)),
+    "anytime": or_none(curve("accuracy", NUMBERS, 1)),
+    "refused_steps": count,
+    **dict.fromkeys(
+        ("data_sha256", "train_sha256", "method_title", "method_source"), or_none(text)
+    ),
 }
 """what some records have"""
 
@@ -177,7 +181,7 @@ def misfits(record: Mapping[str, Any]) -> Iterator[str]:
             and confusion(found.get("confusion"), tasks, classes)
         ):
             yield f"also {rule}"
-    of_task = entries({}, {}, number_or_none)
+    of_task = entries({}, {}, or_none(number))
     if len(record["log"]) != tasks or not all(map(of_task, record["log"])):
         yield "log"
 

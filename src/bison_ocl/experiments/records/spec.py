@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bison_ocl.errors import UserError
 from bison_ocl.stream.streams import DEFAULT
@@ -39,35 +38,43 @@ class Spec:
     @property
     def name(self) -> str:
         """A file name that tells runs apart, whatever differs between them."""
-        said = asdict(self)
+        said = self.as_spec()
         if self.precision == PLAIN:  # files from before there was a choice keep their names
             del said["precision"]
         digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
         data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
         return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"
 
-    def is_of(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record is this run's."""
-        return identity(record) == identity(vars(self))
+    @property
+    def identity(self) -> str:
+        """What tells a run from others, as one text; equal for a spec and its record.
+
+        Settings that its method gained after a run was recorded count as having their defaults.
+        """
+        return json.dumps(self._told(), sort_keys=True)
+
+    @property
+    def experiment(self) -> str:
+        """What the runs of an experiment share: the identity without the seed."""
+        return json.dumps(self._told() | {"seed": None}, sort_keys=True)
+
+    def as_spec(self) -> dict[str, Any]:
+        """The fields of a spec, of a record too."""
+        return {field.name: getattr(self, field.name) for field in fields(Spec)}
+
+    def _told(self) -> dict[str, Any]:
+        said = self.as_spec()
+        return said | {"settings": defaults(self.method) | said["settings"]}
+
+    def on(self, device: str) -> Self:
+        """The same run with the precision that the device computes it in."""
+        return replace(self, precision=computed_in(self.precision, device))
 
 
-LATER: dict[str, Any] = {"precision": PLAIN}
-"""Fields that records did not always have, and what such a record counts as."""
-
-
-def precision_of(run: Mapping[str, Any]) -> str:
-    """The precision of a run; records from before there was a choice do not name it."""
-    return str(run.get("precision", PLAIN))
-
-
-def identity(run: Mapping[str, Any]) -> str:
-    """What tells a run from others, as one text; equal for a spec and its records.
-
-    Settings that its method gained after a run was recorded count as having their defaults.
-    """
-    told = {**LATER, **run}
-    told["settings"] = defaults(run["method"]) | told["settings"]
-    return json.dumps([told.get(field.name) for field in fields(Spec)], sort_keys=True)
+def computed_in(precision: Precision, device: str) -> Precision:
+    """On a CPU nothing is rounded to TF32: it computes in float32, and records say so."""
+    on_cpu = device.partition(":")[0] == "cpu"
+    return "fp32" if on_cpu and precision == "tf32" else precision
 
 
 @cache

@@ -58,7 +58,7 @@ class Board:
         if outcome.error is not None:
             text = f"failed: {title(job)}: {outcome.error}"
         else:
-            found = [record["metrics"]["AA"] for record in outcome.records]
+            found = [record.metrics.AA for record in outcome.records]
             text = f"{title(job)}  AA {100 * sum(found) / len(found):.1f} %  {lasting(seconds)}"
         console.print(f"{text}  ({self.summary()})", markup=False, soft_wrap=True)
 

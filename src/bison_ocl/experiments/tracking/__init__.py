@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.tracking.story import story_of
 
 if TYPE_CHECKING:

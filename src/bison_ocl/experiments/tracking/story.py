@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.records.record import Record, as_values
 
 Curve = list[tuple[int, float]]
 """Pairs of a step, or of a task counted from 1, and a value."""
@@ -31,12 +30,11 @@ class Story:
 
 def story_of(record: Record, models: Path | None = None) -> Story:
     """All of it; the model if there is one in that folder."""
-    spec = Spec(**{part.name: record[part.name] for part in fields(Spec) if part.name in record})
-    model = models / f"{spec.name}.safetensors" if models else None
-    line = json.dumps(record, sort_keys=True)
+    model = models / f"{record.name}.safetensors" if models else None
+    line = json.dumps(as_values(record), sort_keys=True)
     return Story(
-        name=f"{spec.name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}",
-        settings=settings_of(record, spec),
+        name=f"{record.name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}",
+        settings=settings_of(record),
         curves={name: curve for name, curve in curves_of(record).items() if curve},
         finals=finals_of(record),
         line=line,
@@ -44,23 +42,23 @@ def story_of(record: Record, models: Path | None = None) -> Story:
     )
 
 
-def settings_of(record: Record, spec: Spec) -> dict[str, Any]:
+def settings_of(record: Record) -> dict[str, Any]:
     """What the run is and where it comes from, flat."""
-    identity = {name: getattr(spec, name) for name in ("method", "data", "memory", "seed")}
-    rest = {"stream": spec.stream, "precision": spec.precision, "commit": record["commit"]}
-    told = identity | spec.settings | spec.data_options | rest | record["environment"]
+    identity = {name: getattr(record, name) for name in ("method", "data", "memory", "seed")}
+    rest = {"stream": record.stream, "precision": record.precision, "commit": record.commit}
+    told = identity | record.settings | record.data_options | rest | vars(record.environment)
     plain = (str, int, float, bool)
     return {name: told[name] if isinstance(told[name], plain) else str(told[name]) for name in told}
 
 
 def curves_of(record: Record) -> dict[str, Curve]:
     """The loss by step; accuracies and what the method logs (α and η for BISON) by task."""
-    matrix, log = record["accuracy"], record["log"]
-    losses, anytime = record.get("losses", {}), record.get("anytime", {})
+    matrix, log = record.accuracy, record.log
+    losses, anytime = record.losses, record.anytime
     so_far = [sum(row[:done]) / done for done, row in enumerate(matrix, 1)]
     curves = {
-        "loss": known(losses.get("steps", []), losses.get("loss", [])),
-        "anytime/accuracy": known(anytime.get("steps", []), anytime.get("accuracy", [])),
+        "loss": known(losses.steps, losses.loss) if losses else [],
+        "anytime/accuracy": known(anytime.steps, anytime.accuracy) if anytime else [],
         "by_task/accuracy": by_task(so_far),
     }
     for task in range(len(matrix)):
@@ -83,8 +81,8 @@ def known(steps: list[int], values: list[Any]) -> Curve:
 
 def finals_of(record: Record) -> dict[str, float]:
     """The metrics, by every inference rule, and the times."""
-    groups = {"final": record["metrics"], "timing": record["timing"]}
-    groups |= {f"final_{rule}": found["metrics"] for rule, found in record["also"].items()}
+    groups = {"final": vars(record.metrics), "timing": vars(record.timing)}
+    groups |= {f"final_{rule}": vars(found.metrics) for rule, found in record.also.items()}
     return {
         f"{group}/{name}": float(value)
         for group, found in groups.items()

@@ -14,7 +14,7 @@ from pathlib import Path
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.execution import is_cuda
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.train import devices
 from bison_ocl.experiments.train.loss_curve import Intervals, LossSums
 from bison_ocl.experiments.train.result import record_of

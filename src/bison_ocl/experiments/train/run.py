@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
 from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
-from bison_ocl.experiments.records.digests import differ, digests
+from bison_ocl.experiments.records.digests import Digests, differ, digests
+from bison_ocl.experiments.records.record import known
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.progress import Progress, progress_of
 from bison_ocl.files import checkpoint
@@ -60,7 +61,7 @@ class Run:
         device: str = "cpu",
         also: Sequence[str] = (),
     ) -> None:
-        self.spec, self.method, self.stream, self.device = spec, method, stream, device
+        self.spec, self.method, self.stream, self.device = spec.on(device), method, stream, device
         self.also = also
         self.execution = Execution(device, spec.precision)
         self.me = self._born()
@@ -98,10 +99,10 @@ class Run:
         """Continue from a checkpoint, with the thread count it was made with."""
         tensors, header = checkpoint.read(path)
         said = checkpoint.Header(header)
-        if header.get("kind") != "run" or not self.spec.is_of(said["spec"].by_name()):
+        if header.get("kind") != "run" or not self._is_of(said["spec"].by_name()):
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
         other_steps = header.get("steps") not in (None, self.steps)
-        if other_steps or differ(header, digests(self.stream.dataset)):
+        if other_steps or differ(known(Digests, header), digests(self.stream.dataset)):
             raise UserError(f"{path} was begun on other images: put them back, or remove it")
         if said["memory_format"].text() != MEMORY_FORMAT:
             raise UserError(f"{path} is in memory format {header['memory_format']}: begin anew")
@@ -118,18 +119,26 @@ class Run:
             torch.set_num_threads(threads)
         self.me, self.progress, self.together = me, progress, header.get("seeds_at_once")
 
+    def _is_of(self, said: dict[str, Any]) -> bool:
+        """Whether a checkpoint is this run's."""
+        try:
+            found: Spec = known(Spec, said)
+            return found.on(self.device).identity == self.spec.identity
+        except (TypeError, AttributeError):  # not what any version writes
+            return False
+
     def save(self, path: Path) -> None:
         """Write everything that `resume` needs."""
         tensors, fixed = checkpoint.pack(self.me)
         header = {
             "kind": "run",
-            "spec": self.spec.__dict__,
+            "spec": self.spec.as_spec(),
             "progress": self.progress.__dict__,
             "fixed": fixed,
             "threads": torch.get_num_threads(),
             "memory_format": MEMORY_FORMAT,
             "seeds_at_once": self.together,
-            **digests(self.stream.dataset),
+            **vars(digests(self.stream.dataset)),
             "steps": self.steps,
         }
         checkpoint.write(path, tensors, header)

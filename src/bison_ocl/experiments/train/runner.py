@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from bison_ocl.engine.execution import is_cuda
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ, digests
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.experiments.records.spec import PLAIN, Spec, identity
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.records.spec import PLAIN, Spec
 from bison_ocl.experiments.train import devices
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.grouping import bytes_of_one, fitting, in_step
@@ -78,7 +78,7 @@ class Job:
 
     def has(self, record: Record, spec: Spec) -> bool:
         """Whether a record is all that is asked for of a run."""
-        return spec.is_of(record) and set(self.also) <= set(record["also"])
+        return record.identity == spec.identity and set(self.also) <= set(record.also)
 
 
 def run(job: Job, watch: Watch, say: Say) -> list[Record]:
@@ -99,13 +99,14 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     if job.resume and records.set_aside_torn_line(job.results):
         say(f"set aside a cut-off line in {job.results}.torn; its run counts as not done")
     with claimed(job.checkpoints / ".claims", claims_of(job, specs)):
+        take_up_earlier_names(job, specs)
         settle([job.checkpoint(spec) for spec in specs])
         finished = finished_of(job, specs, dataset)
         left = [spec for spec in specs if spec.seed not in finished]
         check_interrupted(job, left)
         skip(job, [spec for spec in specs if spec.seed in finished], say)
         for record in trained(job, left, method, dataset, watch, say):
-            finished[record["seed"]] = record
+            finished[record.seed] = record
     return [finished[spec.seed] for spec in specs]
 
 
@@ -114,9 +115,17 @@ def claims_of(job: Job, specs: Sequence[Spec]) -> dict[int, str]:
 
     Seeds of one experiment have consecutive numbers, which the system keeps as one lock.
     """
-    experiment = identity({**vars(specs[0]), "seed": None})
-    first = int.from_bytes(hashlib.sha256(experiment.encode()).digest()[:4]) >> 1 << 31
+    first = int.from_bytes(hashlib.sha256(specs[0].experiment.encode()).digest()[:4]) >> 1 << 31
     return {first + spec.seed: f"seed {spec.seed} in {job.out}" for spec in specs}
+
+
+def take_up_earlier_names(job: Job, specs: Sequence[Spec]) -> None:
+    """Rename checkpoints of versions that called float32 on a CPU tf32."""
+    for spec in specs:
+        path, earlier = job.checkpoint(spec), job.checkpoint(replace(spec, precision=PLAIN))
+        if job.device == "cpu" and spec.precision == "fp32" and not path.exists():
+            with suppress(FileNotFoundError):
+                earlier.rename(path)
 
 
 def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, Record]:
@@ -149,7 +158,8 @@ def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
     """The identities of a job's runs, with its stream in canonical form."""
     memory = job.memory if method.replays else 0
     about = settings_of(method), stream, job.data_options, checked_precision(job.precision)
-    return [Spec(job.method, job.data, memory, seed, *about) for seed in job.seeds]
+    specs = (Spec(job.method, job.data, memory, seed, *about) for seed in job.seeds)
+    return [spec.on(job.device) for spec in specs]
 
 
 def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Dataset) -> int:

@@ -9,16 +9,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.curves import count_tasks, draw
 from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.drawing.panels import Line, panels, place_title, seeds
 from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.groups import Floats, Group, NotShown
 from bison_ocl.report.study.labels import LabelOf, label_of
 from bison_ocl.report.study.names import memory_name, stream_name
 from bison_ocl.report.study.places import place_of
-from bison_ocl.report.study.study import own
 from bison_ocl.report.tables.cells import Label
 
 AXES = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
@@ -27,7 +26,7 @@ START = "Dotted: α = 0.5, where every task starts."
 
 
 @common_look()
-def alpha_eta(item: str, records: Sequence[Record]) -> Figure:
+def alpha_eta(item: str, records: Sequence[Entry]) -> Figure:
     """For each stream a panel of α and one of η, one line an experiment."""
     logged = [record for record in own(records) if logs(record)]
     shown = [
@@ -50,41 +49,41 @@ def alpha_eta(item: str, records: Sequence[Record]) -> Figure:
     return figure
 
 
-def logs(record: Record) -> list[str]:
+def logs(record: Entry) -> list[str]:
     """The names of what a run logs; those of the last task are those of all."""
-    return list((record.get("log") or [{}])[-1])
+    return list((record.log or [{}])[-1])
 
 
-def streams(records: Sequence[Record], named: LabelOf) -> list[list[Line]]:
+def streams(records: Sequence[Entry], named: LabelOf) -> list[list[Line]]:
     """The experiments of each stream; where it has several memories, titles say which."""
     found: dict[tuple[str, ...], list[Line]] = {}
-    memories = {(*place_of(record)[:3], record["memory"]) for record in records}
+    memories = {(*place_of(record)[:3], record.memory) for record in records}
     several = len(memories) > len({memory[:3] for memory in memories})
     for panel in panels(records, partial(with_memory, named) if several else named):
         found.setdefault(panel.place[:3], []).extend(panel.lines)
     return list(found.values())
 
 
-def with_memory(named: LabelOf, record: Record) -> Label:
+def with_memory(named: LabelOf, record: Entry) -> Label:
     """`BISON, M = 1k`."""
-    return Label(f"{named(record).text}, {memory_name(record['memory'])}")
+    return Label(f"{named(record).text}, {memory_name(record.memory)}")
 
 
 def values(group: Group, name: str) -> Floats:
     """[seeds, T]; NaN once training has diverged."""
-    found = [[entry.get(name) for entry in record["log"]] for record in group.records]
+    found = [[entry.get(name) for entry in record.log] for record in group.records]
     return np.array(found, np.float64)
 
 
 def describe(axes: Axes, lines: Sequence[Line], kind: str, names: Sequence[str]) -> None:
     first = lines[0].group.first
-    count_tasks(axes, len(first["log"]))
+    count_tasks(axes, len(first.log))
     heads = [name.removeprefix("eta_") for name in names]
     drawn = zip(("solid", "dashed", "dotted"), heads, strict=False)
     of = ", ".join(f"{head} ({dashes})" for dashes, head in drawn) if len(names) > 1 else ""
     axes.set_ylabel(AXES[kind] + (f"\n{of}" if of else ""))
     groups = [line.group for line in lines]
-    alone = len({group.first["memory"] for group in groups}) == 1
+    alone = len({group.first.memory for group in groups}) == 1
     where = place_title(groups[0]) if alone else stream_name(first)
     axes.set_title(f"{where}, {seeds(groups)}")
     if kind == "alpha":

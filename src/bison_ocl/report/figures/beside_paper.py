@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bison_ocl.experiments.records.intransigence import REFERENCE
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.look import PALETTE
 from bison_ocl.report.figures.drawing.grid import grid, note
 from bison_ocl.report.figures.drawing.panels import Panel, panels, seeds
 from bison_ocl.report.figures.drawing.style import common_look
 from bison_ocl.report.study import paper
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import compared, deviation
 from bison_ocl.report.study.labels import label_of
 from bison_ocl.report.study.names import memory_name, method_name, stream_name
@@ -25,7 +25,7 @@ NOTE = "Filled: ours ± one standard deviation. Hollow: the paper's."
 
 
 @common_look()
-def beside_paper(item: str, records: Sequence[Record]) -> Figure:
+def beside_paper(item: str, records: Sequence[Entry]) -> Figure:
     """One panel a stream, one row a method, one colour a memory size."""
     streams: dict[tuple[str, ...], list[Panel]] = {}
     for panel in panels(compared(records), label_of(item)):

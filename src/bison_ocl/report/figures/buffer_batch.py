@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.look import GREY
 from bison_ocl.report.figures.drawing.grid import THIN, grid, note
 from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
 from bison_ocl.report.figures.drawing.style import common_look, look, plotted
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import NotShown, compared, deviation
 from bison_ocl.report.study.labels import labelled
 from bison_ocl.report.study.names import method_name
@@ -22,9 +22,9 @@ FLAT = 32
 
 
 @common_look()
-def buffer_batch(item: str, records: Sequence[Record]) -> Figure:
+def buffer_batch(item: str, records: Sequence[Entry]) -> Figure:
     """One panel a stream and memory; AA with its deviation at each size, and the paper's."""
-    sized = [record for record in compared(records) if "buffer_batch" in record["settings"]]
+    sized = [record for record in compared(records) if "buffer_batch" in record.settings]
     shown = [
         panel for panel in panels(sized, labelled) if len({size(line) for line in panel.lines}) > 1
     ]
@@ -38,7 +38,7 @@ def buffer_batch(item: str, records: Sequence[Record]) -> Figure:
 
 
 def size(line: Line) -> int:
-    return int(line.group.first["settings"]["buffer_batch"])
+    return int(line.group.first.settings["buffer_batch"])
 
 
 def draw(axes: Axes, item: str, panel: Panel) -> None:

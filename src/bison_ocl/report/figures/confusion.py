@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.drawing.grid import grid, note
 from bison_ocl.report.figures.drawing.panels import Line, panels, place_title, seeds
 from bison_ocl.report.figures.drawing.style import CENTRED, common_look, ink
 from bison_ocl.report.study.classes import similar_pairs
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Floats, Group, NotShown, compared
 from bison_ocl.report.study.labels import label_of
 from bison_ocl.report.study.names import class_name
@@ -32,7 +32,7 @@ PAIRS = "Dashed: pairs of similar classes."
 
 
 @common_look()
-def confusion(item: str, records: Sequence[Record]) -> Figure:
+def confusion(item: str, records: Sequence[Entry]) -> Figure:
     """One matrix an experiment."""
     shown = with_confusion(item, records)
     if len(shown) > MOST:
@@ -44,14 +44,14 @@ def confusion(item: str, records: Sequence[Record]) -> Figure:
     return figure
 
 
-def with_confusion(item: str, records: Sequence[Record]) -> list[Line]:
+def with_confusion(item: str, records: Sequence[Entry]) -> list[Line]:
     """Experiments with confusion matrices; of a network that was scored twice, by the other rule.
 
     The confusion study compares all methods under nearest class mean.
     """
-    known = [record for record in compared(records) if record.get("confusion")]
-    rescored = {record["method"].partition(" + ")[0] for record in known if record.get("rule")}
-    kept = [record for record in known if record["method"] not in rescored]
+    known = [record for record in compared(records) if record.confusion]
+    rescored = {record.method.partition(" + ")[0] for record in known if record.rule}
+    kept = [record for record in known if record.method not in rescored]
     if not kept:
         raise NotShown("no confusion matrices in the records (they are kept up to 20 classes)")
     return [line for panel in panels(kept, label_of(item)) for line in panel.lines]
@@ -61,20 +61,20 @@ def shown_order(group: Group) -> list[int]:
     """Similar classes side by side; else as they came, if to all seeds alike; else by id."""
     if pairs := similar_pairs(group.first):
         return [label for pair in pairs for label in pair]
-    orders = {tuple(record["class_order"]) for record in group.records}
+    orders = {tuple(record.class_order) for record in group.records}
     return list(orders.pop()) if len(orders) == 1 else sorted(orders.pop())
 
 
 def shown_names(group: Group) -> list[str]:
     """The classes in that order, by name where it is known."""
-    names = [class_name(group.first["data"], label) for label in shown_order(group)]
+    names = [class_name(group.first.data, label) for label in shown_order(group)]
     return [name.removeprefix("class ") for name in names]
 
 
 def mean_counts(line: Line) -> Floats:
     """Test images at the end of training, mean over seeds, in the order shown [C, C]."""
     order = shown_order(line.group)
-    last = np.array([record["confusion"][-1] for record in line.group.records], np.float64)
+    last = np.array([record.counts[-1] for record in line.group.records], np.float64)
     return np.asarray(last.mean(0)[np.ix_(order, order)])
 
 

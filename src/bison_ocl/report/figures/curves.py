@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
 from bison_ocl.report.figures.drawing.style import common_look, plotted
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Floats, deviation, mean
 from bison_ocl.report.study.labels import label_of
 
@@ -28,7 +28,7 @@ PAPER = "Hollow, at the right: the paper's accuracy after the last task."
 
 
 @common_look()
-def curves(item: str, records: Sequence[Record]) -> Figure:
+def curves(item: str, records: Sequence[Entry]) -> Figure:
     """One panel a stream and memory, one line a method; at the right, what the paper prints."""
     shown = panels(records, label_of(item))
     bands = all(len(panel.lines) <= MOST_BANDS for panel in shown)

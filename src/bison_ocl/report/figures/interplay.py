@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, grid, lay_out, note
 from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
 from bison_ocl.report.figures.drawing.point_names import name_points
 from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Floats, NotShown, grouped
 from bison_ocl.report.study.labels import label_of
 
@@ -24,7 +24,7 @@ CROSSES = "Crosses: the paper's numbers."
 
 
 @common_look()
-def interplay(item: str, records: Sequence[Record]) -> Figure:
+def interplay(item: str, records: Sequence[Entry]) -> Figure:
     """One panel a stream and memory, one point a method: x = AI, y = AF, colour = AA."""
     known = [record for group in grouped(records) if group.has("AI") for record in group.records]
     if not known:

@@ -8,22 +8,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.curves import MOST_BANDS
 from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.drawing.panels import Line, panels
 from bison_ocl.report.figures.drawing.style import common_look, plotted
+from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.groups import NotShown, deviation, mean
 from bison_ocl.report.study.labels import label_of
-from bison_ocl.report.study.study import own
 
 NOTE = "Mean over runs. Methods minimise different functions: compare shapes, not levels."
 
 
 @common_look()
-def losses(item: str, records: Sequence[Record]) -> Figure:
+def losses(item: str, records: Sequence[Entry]) -> Figure:
     """One panel a stream and memory, one line a method."""
-    known = [record for record in own(records) if record.get("losses")]
+    known = [record for record in own(records) if record.losses]
     if not known:
         raise NotShown("no losses in the records")
     shown = panels(known, label_of(item))
@@ -41,8 +40,9 @@ def losses(item: str, records: Sequence[Record]) -> Figure:
 
 def draw(axes: Axes, line: Line, band: bool) -> None:
     """The mean of the seeds that were measured at the same steps as the first."""
-    steps = line.group.first["losses"]["steps"]
-    alike = [r["losses"]["loss"] for r in line.group.records if r["losses"]["steps"] == steps]
+    curves = [record.losses for record in line.group.records if record.losses]
+    steps = curves[0].steps
+    alike = [curve.loss for curve in curves if curve.steps == steps]
     values = np.array(alike, np.float64)  # None, once training has diverged, becomes NaN
     middle, std = mean(values), deviation(values)
     look = plotted(line.look) | {"marker": "", "linewidth": 1.0}

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.drawing.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, THIN, grid, note
 from bison_ocl.report.figures.drawing.panels import Line, panels
 from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import compared
 from bison_ocl.report.study.labels import label_of
 
@@ -23,7 +23,7 @@ MEANINGS = {
 
 
 @common_look()
-def metric_bars(item: str, records: Sequence[Record]) -> Figure:
+def metric_bars(item: str, records: Sequence[Entry]) -> Figure:
     """One panel a stream and memory."""
     shown = panels(compared(records), label_of(item))
     figure, places = grid(len(shown), width=5.8, height=3.9)

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.drawing.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.drawing.grid import THIN, grid, note
 from bison_ocl.report.figures.drawing.panels import place_title, seeds
 from bison_ocl.report.figures.drawing.style import common_look
 from bison_ocl.report.study.classes import newest, shown_precision
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Floats, Group, NotShown
 from bison_ocl.report.study.names import class_name
 
@@ -24,13 +24,13 @@ NOTE = "Of the images given one of the newest classes, the share that is right; 
 
 
 @common_look()
-def newest_precision(item: str, records: Sequence[Record]) -> Figure:
+def newest_precision(item: str, records: Sequence[Entry]) -> Figure:
     """A bar for each method and class of the last task; lines across: the paper's numbers."""
     shown = with_confusion(item, records)
     classes = newest_of(shown[0].group)
     if any(set(newest_of(line.group)) != set(classes) for line in shown):
         raise NotShown("the runs do not end with the same classes")
-    names = [class_name(shown[0].group.first["data"], label) for label in classes]
+    names = [class_name(shown[0].group.first.data, label) for label in classes]
     figure, (axes,) = grid(1, width=5.6)
     bars = [
         Bar(
@@ -61,5 +61,5 @@ def newest_of(group: Group) -> list[int]:
 
 def precision(group: Group, classes: Sequence[int]) -> Floats:
     """In percent [seeds, classes]."""
-    last = [shown_precision(record["confusion"][-1]) for record in group.records]
+    last = [shown_precision(record.counts[-1]) for record in group.records]
     return 100 * np.array(last)[:, list(classes)]

@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.look import VERMILION
 from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, grid, note
 from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
 from bison_ocl.report.figures.drawing.style import CENTRED, common_look, ink
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Floats, Group, NotShown, compared
 from bison_ocl.report.study.labels import labelled
 from bison_ocl.report.study.names import variant
@@ -28,7 +28,7 @@ NOTE = (
 
 
 @common_look()
-def sensitivity(item: str, records: Sequence[Record]) -> Figure:
+def sensitivity(item: str, records: Sequence[Entry]) -> Figure:
     """For each stream and memory a map of AA and, where AI is known, one of balance."""
     shown = [panel for panel in panels(weighted(records), labelled) if len(panel.lines) > 1]
     if not shown:
@@ -41,12 +41,12 @@ def sensitivity(item: str, records: Sequence[Record]) -> Figure:
     return figure
 
 
-def weighted(records: Sequence[Record]) -> list[Record]:
+def weighted(records: Sequence[Entry]) -> list[Entry]:
     """Runs that differ from the preset in the two weights alone."""
     return [
         record
         for record in compared(records)
-        if set(WEIGHTS) <= record["settings"].keys() and not variant(record, shown=WEIGHTS)
+        if set(WEIGHTS) <= record.settings.keys() and not variant(record, shown=WEIGHTS)
     ]
 
 
@@ -81,15 +81,15 @@ class Map:
 
     @cached_property
     def betas(self) -> list[float]:
-        return sorted({line.group.first["settings"]["beta"] for line in self.panel.lines})
+        return sorted({line.group.first.settings["beta"] for line in self.panel.lines})
 
     @cached_property
     def lambdas(self) -> list[float]:
-        return sorted({line.group.first["settings"]["lambda"] for line in self.panel.lines})
+        return sorted({line.group.first.settings["lambda"] for line in self.panel.lines})
 
     def cell(self, line: Line) -> tuple[int, int]:
         """Row and column."""
-        settings = line.group.first["settings"]
+        settings = line.group.first.settings
         return self.betas.index(settings["beta"]), self.lambdas.index(settings["lambda"])
 
     @cached_property

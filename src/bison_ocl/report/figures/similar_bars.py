@@ -8,18 +8,18 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bison_ocl.evaluate.confusion import Measure, by_task
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.drawing.bars import Bar, bar_legend, beside
 from bison_ocl.report.figures.drawing.grid import THIN, grid, note
 from bison_ocl.report.figures.drawing.style import common_look
 from bison_ocl.report.figures.similar_curves import MEASURES, NOTE, where, with_similar_pairs
 from bison_ocl.report.study.classes import similar_pairs, task_of_class
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Floats, Group
 from bison_ocl.report.study.names import class_name
 
 
 @common_look()
-def similar_bars(item: str, records: Sequence[Record]) -> Figure:
+def similar_bars(item: str, records: Sequence[Entry]) -> Figure:
     """Averaged over the classes of each task."""
     shown = with_similar_pairs(item, records)
     figure, places = grid(len(MEASURES), width=5.2)
@@ -40,7 +40,7 @@ def values(measure: Measure, group: Group) -> Floats:
     pairs = similar_pairs(group.first)
     return 100 * np.array(
         [
-            by_task(measure, record["confusion"][-1], pairs, task_of_class(record))
+            by_task(measure, record.counts[-1], pairs, task_of_class(record))
             for record in group.records
         ]
     )
@@ -50,6 +50,6 @@ def task_names(group: Group) -> list[str]:
     """The classes of each task."""
     tasks = task_of_class(group.first)
     return [
-        "\n".join(class_name(group.first["data"], int(c)) for c in np.flatnonzero(tasks == task))
+        "\n".join(class_name(group.first.data, int(c)) for c in np.flatnonzero(tasks == task))
         for task in range(tasks.max() + 1)
     ]

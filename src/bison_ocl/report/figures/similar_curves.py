@@ -13,13 +13,13 @@ from bison_ocl.evaluate.confusion import (
     similar_confusion,
     similar_precision,
 )
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.curves import count_tasks, draw
 from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
 from bison_ocl.report.figures.drawing.panels import Line, place_title, seeds
 from bison_ocl.report.figures.drawing.style import common_look
 from bison_ocl.report.study.classes import similar_pairs, task_of_class
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Floats, Group, NotShown
 
 MEASURES: dict[str, Measure] = {
@@ -33,14 +33,14 @@ NOTE = (
 
 
 @common_look()
-def similar_curves(item: str, records: Sequence[Record]) -> Figure:
+def similar_curves(item: str, records: Sequence[Entry]) -> Figure:
     """Averaged over the classes whose partner was seen too, so from the second task on."""
     shown = with_similar_pairs(item, records)
     figure, places = grid(len(MEASURES))
     for (name, measure), axes in zip(MEASURES.items(), places, strict=True):
         for line in shown:
             draw(axes, line, curves(measure, line.group))
-        count_tasks(axes, len(shown[0].group.first["confusion"]))
+        count_tasks(axes, len(shown[0].group.first.counts))
         title = f"{name.partition(' ')[0]} after each task\n{where(shown)}"
         axes.set(ylabel=name, title=title)
         axes.set_ylim(bottom=0)
@@ -49,7 +49,7 @@ def similar_curves(item: str, records: Sequence[Record]) -> Figure:
     return figure
 
 
-def with_similar_pairs(item: str, records: Sequence[Record]) -> list[Line]:
+def with_similar_pairs(item: str, records: Sequence[Entry]) -> list[Line]:
     """The experiments on a stream whose similar classes are known."""
     found = [line for line in with_confusion(item, records) if similar_pairs(line.group.first)]
     if not found:
@@ -66,7 +66,7 @@ def curves(measure: Measure, group: Group) -> Floats:
     pairs = similar_pairs(group.first)
     return 100 * np.array(
         [
-            after_each_task(measure, record["confusion"], pairs, task_of_class(record))
+            after_each_task(measure, record.counts, pairs, task_of_class(record))
             for record in group.records
         ]
     )

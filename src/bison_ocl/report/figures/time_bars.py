@@ -8,14 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.look import BLUE, ORANGE
 from bison_ocl.report.figures.drawing.grid import grid, note
 from bison_ocl.report.figures.drawing.panels import Panel, panels
 from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.groups import Floats, Group, NotShown, compared, deviation, mean
 from bison_ocl.report.study.labels import label_of
-from bison_ocl.report.study.study import own
 from bison_ocl.report.tables.cost import BASELINE, hardware
 
 DEVIATION = "Thin lines: one standard deviation of the whole run."
@@ -23,19 +22,18 @@ PARTS = {"train_s": ("training", BLUE), "test_s": ("tests", ORANGE)}
 
 
 @common_look()
-def time_bars(item: str, records: Sequence[Record]) -> Figure:
+def time_bars(item: str, records: Sequence[Entry]) -> Figure:
     """One panel a stream and memory, one bar a method, the fastest on top."""
     once = own(compared(records))  # one network, one time
-    timed = [r for r in once if PARTS.keys() <= r.get("timing", {}).keys()]
-    if not timed:
+    if not once:
         raise NotShown("no times in the records")
-    shown = panels(timed, label_of(item))
+    shown = panels(once, label_of(item))
     most = max(len(panel.lines) for panel in shown)
     figure, places = grid(len(shown), width=5.4, height=1.2 + 0.27 * most)
     for panel, axes in zip(shown, places, strict=True):
         draw(axes, panel)
     figure.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    note(figure, DEVIATION, *(f"{said[:1].upper()}{said[1:]}." for said in hardware(timed)))
+    note(figure, DEVIATION, *(f"{said[:1].upper()}{said[1:]}." for said in hardware(once)))
     return figure
 
 
@@ -64,9 +62,9 @@ def draw(axes: Axes, panel: Panel) -> None:
 
 def seconds(group: Group) -> Floats:
     """Of training and of tests, mean over seeds [2]."""
-    return mean(np.array([[r["timing"][part] for part in PARTS] for r in group.records]))
+    return mean(np.array([[getattr(r.timing, part) for part in PARTS] for r in group.records]))
 
 
 def totals(group: Group) -> Floats:
     """Of each run [seeds]."""
-    return np.array([sum(r["timing"][part] for part in PARTS) for r in group.records])
+    return np.array([sum(getattr(r.timing, part) for part in PARTS) for r in group.records])

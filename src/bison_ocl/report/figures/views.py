@@ -9,7 +9,6 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.figures.alpha_eta import alpha_eta
 from bison_ocl.report.figures.beside_paper import beside_paper
 from bison_ocl.report.figures.buffer_batch import buffer_batch
@@ -24,10 +23,11 @@ from bison_ocl.report.figures.sensitivity import sensitivity
 from bison_ocl.report.figures.similar_bars import similar_bars
 from bison_ocl.report.figures.similar_curves import similar_curves
 from bison_ocl.report.figures.time_bars import time_bars
+from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.groups import NotShown
-from bison_ocl.report.study.study import Study, own
+from bison_ocl.report.study.study import Study
 
-Draw = Callable[[str, Sequence[Record]], Figure]
+Draw = Callable[[str, Sequence[Entry]], Figure]
 
 VIEWS: dict[str, dict[str, Draw]] = {
     "table1": {
@@ -80,7 +80,7 @@ def save_all(study: Study, folder: Path) -> dict[str, Saved]:
     return {item: save_item(item, records, folder) for item, records in study.items.items()}
 
 
-def save_item(item: str, records: Sequence[Record], folder: Path) -> Saved:
+def save_item(item: str, records: Sequence[Entry], folder: Path) -> Saved:
     saved = Saved([], [])
     for name, made in drawn(item, records):
         if isinstance(made, Figure):
@@ -90,7 +90,7 @@ def save_item(item: str, records: Sequence[Record], folder: Path) -> Saved:
     return saved
 
 
-def drawn(item: str, records: Sequence[Record]) -> Iterator[tuple[str, Figure | str]]:
+def drawn(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, Figure | str]]:
     """The figures of an item by the names of their files, or why there is none."""
     shown = own(records) if item in ITEMS and item not in RESCORED else records
     for view, draw in VIEWS.get(item, GENERIC).items():

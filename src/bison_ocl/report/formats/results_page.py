@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.experiments.records.spec import precision_of
 from bison_ocl.report.figures import Saved
 from bison_ocl.report.formats.markdown import escaped, markdown
 from bison_ocl.report.study import names
-from bison_ocl.report.study.study import Study, own, plural, short
+from bison_ocl.report.study.entry import Entry, own
+from bison_ocl.report.study.study import Study, plural, short
 from bison_ocl.report.tables.build import title_of
 from bison_ocl.report.tables.cells import Table
 from bison_ocl.report.tables.claims import in_short
@@ -53,23 +52,23 @@ def summary(
     return "\n\n".join(parts) + "\n"
 
 
-def run_facts(runs: Sequence[Record]) -> list[str]:
+def run_facts(runs: Sequence[Entry]) -> list[str]:
     """Where the numbers come from."""
-    places = [record.get("environment", {}) for record in runs]
-    seconds = sum(record.get("timing", {}).get("total_s", 0.0) for record in runs)
+    places = [record.environment for record in runs]
+    seconds = sum(record.timing.total_s for record in runs)
     return [
         f"{plural(len(runs), 'run')}, {span(seconds)} of training and tests",
-        f"hardware: {counted(place.get('device') for place in places)}",
-        f"precision: {counted(precision_of(record) for record in runs)}",
-        f"torch {counted(place.get('torch') for place in places)}; "
-        f"Python {counted(place.get('python') for place in places)}; "
-        f"bison-ocl {counted(place.get('bison_ocl') for place in places)}",
-        f"commit {counted(short(record.get('commit') or 'unknown') for record in runs)}",
+        f"hardware: {counted(place.device for place in places)}",
+        f"precision: {counted(record.precision for record in runs)}",
+        f"torch {counted(place.torch for place in places)}; "
+        f"Python {counted(place.python for place in places)}; "
+        f"bison-ocl {counted(place.bison_ocl for place in places)}",
+        f"commit {counted(short(record.commit or 'unknown') for record in runs)}",
     ]
 
 
-def item_facts(item: str, runs: Sequence[Record]) -> list[str]:
-    methods = dict.fromkeys(names.method_name(record["method"]) for record in runs)
+def item_facts(item: str, runs: Sequence[Entry]) -> list[str]:
+    methods = dict.fromkeys(names.method_name(record.method) for record in runs)
     data = dict.fromkeys(names.stream_name(record) for record in runs)
     return [
         item,
@@ -77,7 +76,7 @@ def item_facts(item: str, runs: Sequence[Record]) -> list[str]:
         str(len(runs)),
         ", ".join(methods),
         "; ".join(data),
-        ranges({record["seed"] for record in runs}),
+        ranges({record.seed for record in runs}),
     ]
 
 

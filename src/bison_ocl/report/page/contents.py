@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from bison_ocl.experiments.records.intransigence import REFERENCE, same_stream
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.experiments.records.spec import precision_of
+from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.look import Look
 from bison_ocl.report.figures.drawing.panels import panels
 from bison_ocl.report.figures.drawing.style import look
 from bison_ocl.report.page.row import COSTS, METRICS, Contents, figures, rounded
 from bison_ocl.report.study import names
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Group, grouped
+from bison_ocl.report.study.intransigence import same_stream
 from bison_ocl.report.study.labels import label_of
 from bison_ocl.report.study.paper import printed
 from bison_ocl.report.study.places import place_of
-from bison_ocl.report.study.study import Study, experiment
+from bison_ocl.report.study.study import Study
 from bison_ocl.report.tables import cells
 from bison_ocl.report.tables.build import title_of
 from bison_ocl.report.tables.cells import Label
@@ -85,7 +86,7 @@ def contents(study: Study) -> Contents:
     }
 
 
-def item(name: str, records: Sequence[Record], pools: dict[str, Pool]) -> Contents:
+def item(name: str, records: Sequence[Entry], pools: dict[str, Pool]) -> Contents:
     """An item and its rows, in order of appearance."""
     groups = grouped(records)
     labels = [label_of(name)(group.first) for group in groups]
@@ -104,9 +105,9 @@ def item(name: str, records: Sequence[Record], pools: dict[str, Pool]) -> Conten
     return {"name": name, "title": title_of(name), "rows": rows}
 
 
-def without_memory(record: Record) -> str:
+def without_memory(record: Entry) -> str:
     """An experiment; FINE-TUNE's keeps no memory, whichever it stands beside."""
-    return experiment({**record, "memory": 0} if record["method"] == REFERENCE else record)
+    return (replace(record, memory=0) if record.method == REFERENCE else record).experiment
 
 
 def row(item: str, group: Group, label: Label, pools: dict[str, Pool]) -> Contents:
@@ -114,10 +115,10 @@ def row(item: str, group: Group, label: Label, pools: dict[str, Pool]) -> Conten
     first = group.first
     found = {
         "name": label.text,
-        "method": first["method"],
+        "method": first.method,
         "place": pools["places"].place(place(first)),
-        "memory": first["memory"],
-        "settings": pools["settings"].place(first["settings"]),
+        "memory": first.memory,
+        "settings": pools["settings"].place(first.settings),
         "paper": paper(item, label, first),
         **figures(group.records),
         "runs": [run(record, pools) for record in group.records],
@@ -125,40 +126,40 @@ def row(item: str, group: Group, label: Label, pools: dict[str, Pool]) -> Conten
     return {key: value for key, value in found.items() if value is not None}
 
 
-def place(record: Record) -> Contents:
+def place(record: Entry) -> Contents:
     """A dataset, how it was cut and streamed: what can be compared stands in one place."""
     return {
         "name": names.stream_name(record),
-        "data": record["data"],
-        "stream": record["stream"],
-        "options": record["data_options"],
+        "data": record.data,
+        "stream": record.stream,
+        "options": record.data_options,
         "classes": [
-            names.class_name(record["data"], label) for label in range(len(record["class_order"]))
+            names.class_name(record.data, label) for label in range(len(record.class_order))
         ],
     }
 
 
-def paper(item: str, label: Label, record: Record) -> Contents | None:
+def paper(item: str, label: Label, record: Entry) -> Contents | None:
     """What the paper prints for a row, mean and deviation."""
     found = {one.name: printed(item, one.name, label.printed, place_of(record)) for one in METRICS}
     return {name: [number.mean, number.std] for name, number in found.items() if number} or None
 
 
-def run(record: Record, pools: dict[str, Pool]) -> Contents:
+def run(record: Entry, pools: dict[str, Pool]) -> Contents:
     """One run: its numbers, and where they come from."""
     origin = {
-        "commit": record.get("commit"),
-        "precision": precision_of(record),
-        **record.get("environment", {}),
-        "data_sha256": record.get("data_sha256"),
+        "commit": record.commit,
+        "precision": record.precision,
+        **vars(record.environment),
+        "data_sha256": record.data_sha256,
     }
     return {
-        "seed": record["seed"],
+        "seed": record.seed,
         "metrics": [rounded(measure.of(record)) for measure in METRICS],
         "costs": [rounded(measure.of(record)) for measure in COSTS],
-        "order": pools["orders"].place(record["class_order"]),
+        "order": pools["orders"].place(record.class_order),
         "origin": pools["origins"].place(origin),
-        "accuracy": [trimmed(line) for line in record["accuracy"]],
+        "accuracy": [trimmed(line) for line in record.accuracy],
     }
 
 
@@ -183,9 +184,7 @@ def drawn(one: Look) -> Contents:
 
 def variants(groups: Sequence[Group]) -> list[Contents]:
     """For each row, the settings in which it differs from others of its method and stream."""
-    choices = [
-        {**group.first["settings"], "precision": precision_of(group.first)} for group in groups
-    ]
+    choices = [{**group.first.settings, "precision": group.first.precision} for group in groups]
     kinds = [(group.method, *place_of(group.first)[:3]) for group in groups]
     found = []
     for kind, chosen in zip(kinds, choices, strict=True):
@@ -216,5 +215,5 @@ def mark(rows: Sequence[Contents], groups: Sequence[Group], labels: Sequence[Lab
 
 def values(group: Group, metric: str) -> dict[Any, float]:
     """A metric by stream and seed, of the runs that have it."""
-    found = {same_stream(record): record["metrics"].get(metric) for record in group.records}
+    found = {same_stream(record): getattr(record.metrics, metric) for record in group.records}
     return {stream: value for stream, value in found.items() if value is not None}

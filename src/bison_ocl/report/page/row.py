@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import accuracy_curve, spread
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.study import measures
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.measures import Measure
 
 METRICS = (*measures.METRICS, measures.A_AUC)
@@ -22,7 +22,7 @@ COSTS = (
 Contents = dict[str, Any]
 
 
-def figures(group: Sequence[Record]) -> Contents:
+def figures(group: Sequence[Entry]) -> Contents:
     """All of it, by name; None for what the runs do not have."""
     return {
         "metrics": metrics(group),
@@ -34,7 +34,7 @@ def figures(group: Sequence[Record]) -> Contents:
     }
 
 
-def metrics(group: Sequence[Record]) -> Contents:
+def metrics(group: Sequence[Entry]) -> Contents:
     """What is measured of runs; for AI also the deviation over tasks."""
     found = summaries(group, METRICS)
     for measure in METRICS:
@@ -43,7 +43,7 @@ def metrics(group: Sequence[Record]) -> Contents:
     return found
 
 
-def summaries(group: Sequence[Record], of: Sequence[Measure]) -> Contents:
+def summaries(group: Sequence[Entry], of: Sequence[Measure]) -> Contents:
     """Mean, deviation and number of the runs that have a measure, for each that some run has."""
     found = {measure.name: [measure.of(record) for record in group] for measure in of}
     known = {
@@ -57,17 +57,17 @@ def summary(values: npt.ArrayLike) -> list[float | int | None]:
     return [rounded(over.mean), rounded(over.std), over.n]
 
 
-def curve(group: Sequence[Record]) -> list[list[float | int | None]] | None:
+def curve(group: Sequence[Entry]) -> list[list[float | int | None]] | None:
     """Average accuracy after each task, over the runs; none if their tasks differ in number."""
-    curves = [100 * accuracy_curve(record["accuracy"]) for record in group]
+    curves = [100 * accuracy_curve(record.accuracy) for record in group]
     if len({len(one) for one in curves}) > 1:
         return None
     return [summary(points)[:2] for points in np.array(curves).T]
 
 
-def log(group: Sequence[Record]) -> Contents | None:
+def log(group: Sequence[Entry]) -> Contents | None:
     """What a method reports of itself at the end of each task (α, η), mean over the runs."""
-    logs = [record.get("log") or [] for record in group]
+    logs = [record.log or [] for record in group]
     names = dict.fromkeys(name for log in logs for entry in log for name in entry)
     tasks = min(len(log) for log in logs)
     return {
@@ -75,22 +75,22 @@ def log(group: Sequence[Record]) -> Contents | None:
     } or None
 
 
-def confusion(group: Sequence[Record]) -> list[list[float]] | None:
+def confusion(group: Sequence[Entry]) -> list[list[float]] | None:
     """Counts at the end of training, mean over the runs; rows are labels, columns predictions."""
-    matrices = [record["confusion"][-1] for record in group if record.get("confusion")]
+    matrices = [record.counts[-1] for record in group if record.confusion]
     if not matrices:
         return None
     found: list[list[float]] = np.mean(matrices, axis=0).round(1).tolist()
     return found
 
 
-def losses(group: Sequence[Record]) -> Contents | None:
+def losses(group: Sequence[Entry]) -> Contents | None:
     """The loss over the steps, mean over the runs, where they were measured at the same steps."""
-    found = [record["losses"] for record in group if record.get("losses")]
-    if not found or any(one["steps"] != found[0]["steps"] for one in found):
+    found = [record.losses for record in group if record.losses]
+    if not found or any(one.steps != found[0].steps for one in found):
         return None
-    values = zip(*(one["loss"] for one in found), strict=True)
-    return {"steps": found[0]["steps"], "loss": [mean(point) for point in values]}
+    values = zip(*(one.loss for one in found), strict=True)
+    return {"steps": found[0].steps, "loss": [mean(point) for point in values]}
 
 
 def mean(values: Iterable[float | None]) -> float | None:

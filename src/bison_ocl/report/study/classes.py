@@ -8,7 +8,7 @@ import numpy as np
 
 from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.evaluate.confusion import Floats, Integers, Pairs, column_precision
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.report.study.entry import Entry
 
 SIMILAR: dict[tuple[str, str], Pairs] = {
     (CIFAR10.name, "order:confusion"): ((3, 5), (4, 7), (1, 9), (0, 8), (2, 6))
@@ -17,14 +17,14 @@ SIMILAR: dict[tuple[str, str], Pairs] = {
 automobile and truck, airplane and ship, bird and frog, each split over two tasks."""
 
 
-def similar_pairs(record: Record) -> Pairs:
+def similar_pairs(record: Entry) -> Pairs:
     """The pairs of similar classes; none where the paper names none."""
-    return SIMILAR.get((record["data"], record["stream"]), ())
+    return SIMILAR.get((record.data, record.stream), ())
 
 
-def task_of_class(record: Record) -> Integers:
+def task_of_class(record: Entry) -> Integers:
     """After which task each class was first tested, from 0 [C]; needs confusion matrices."""
-    tested = np.array(record["confusion"]).sum(2) > 0
+    tested = np.array(record.confusion).sum(2) > 0
     return np.asarray(tested.argmax(0))
 
 
@@ -33,7 +33,7 @@ def shown_precision(counts: Sequence[Sequence[int]]) -> Floats:
     return np.nan_to_num(column_precision(counts))
 
 
-def newest(record: Record) -> tuple[int, ...]:
+def newest(record: Entry) -> tuple[int, ...]:
     """The classes of the last task, as they first came; needs confusion matrices."""
     tasks = task_of_class(record)
-    return tuple(label for label in record["class_order"] if tasks[label] == tasks.max())
+    return tuple(label for label in record.class_order if tasks[label] == tasks.max())

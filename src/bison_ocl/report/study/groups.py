@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import accuracy_curve
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.study import places
-from bison_ocl.report.study.study import experiment
+from bison_ocl.report.study.entry import Entry
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,15 +23,15 @@ class NotShown(ValueError):
 class Group:
     """One experiment over its seeds."""
 
-    records: tuple[Record, ...]
+    records: tuple[Entry, ...]
 
     @property
-    def first(self) -> Record:
+    def first(self) -> Entry:
         return self.records[0]
 
     @property
     def method(self) -> str:
-        return str(self.first["method"])
+        return str(self.first.method)
 
     @property
     def n(self) -> int:
@@ -40,26 +39,26 @@ class Group:
 
     def has(self, metric: str) -> bool:
         """Whether every seed has a metric."""
-        return all(record["metrics"].get(metric) is not None for record in self.records)
+        return all(getattr(record.metrics, metric) is not None for record in self.records)
 
     def percent(self, metric: str) -> Floats:
         """A metric of each seed, in percent [seeds]."""
-        return 100 * np.array([record["metrics"][metric] for record in self.records])
+        return 100 * np.array([getattr(record.metrics, metric) for record in self.records])
 
     def curves(self) -> Floats:
         """Average accuracy after each task, in percent [seeds, T]."""
-        return 100 * np.array([accuracy_curve(record["accuracy"]) for record in self.records])
+        return 100 * np.array([accuracy_curve(record.accuracy) for record in self.records])
 
 
-def grouped(records: Sequence[Record]) -> list[Group]:
+def grouped(records: Sequence[Entry]) -> list[Group]:
     """One group an experiment, in order of appearance."""
-    found: dict[str, list[Record]] = {}
+    found: dict[str, list[Entry]] = {}
     for record in records:
-        found.setdefault(experiment(record), []).append(record)
+        found.setdefault(record.experiment, []).append(record)
     return [Group(tuple(group)) for group in found.values()]
 
 
-def compared(records: Sequence[Record]) -> list[Record]:
+def compared(records: Sequence[Entry]) -> list[Entry]:
     """Without FINE-TUNE, which is there for AI alone, unless there is nothing else."""
     return places.compared(records) or list(records)
 

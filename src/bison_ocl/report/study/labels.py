@@ -7,10 +7,9 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS
-from bison_ocl.experiments.records.intransigence import REFERENCE
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS, REFERENCE
 from bison_ocl.report.study import names
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.tables.cells import Label
 
 MAIN_METHOD = "bison"
@@ -19,7 +18,7 @@ MAIN_METHOD = "bison"
 READINGS = {("ocm", ", ".join(f"{name}={value}" for name, value in BY_POSITION))}
 """variants that are another reading of a method in the paper, and stand beside its numbers too"""
 
-LabelOf = Callable[[Record], Label]
+LabelOf = Callable[[Entry], Label]
 
 
 def label_of(item: str) -> LabelOf:
@@ -27,18 +26,18 @@ def label_of(item: str) -> LabelOf:
     return LABELS.get(item) or partial(labelled_in, item)
 
 
-def labelled_in(item: str, record: Record) -> Label:
+def labelled_in(item: str, record: Entry) -> Label:
     """By the method; what all runs of an item share is no variant there."""
-    return labelled(record, usual=common_settings(item, record["method"], record["data"]))
+    return labelled(record, usual=common_settings(item, record.method, record.data))
 
 
-def labelled(record: Record, usual: Mapping[str, Any] | None = None) -> Label:
+def labelled(record: Entry, usual: Mapping[str, Any] | None = None) -> Label:
     """A line of its own for each method, and for each way in which its settings were changed."""
     changed = names.variant(record, usual)
-    label = method_label(record["method"])
+    label = method_label(record.method)
     if not changed:
         return label
-    text, reading = f"{label.text} ({changed})", (record["method"], changed) in READINGS
+    text, reading = f"{label.text} ({changed})", (record.method, changed) in READINGS
     printed = label.printed if reading else None
     return replace(label, text=text, printed=printed, main=False, reading=reading)
 
@@ -75,11 +74,11 @@ ABLATIONS = {
 """The paper's names by the parts that are left."""
 
 
-def by_parts(record: Record) -> Label:
+def by_parts(record: Entry) -> Label:
     """A line of the ablation, by the parts of BISON that a run has; others by their own name."""
-    if record["method"] != MAIN_METHOD:
+    if record.method != MAIN_METHOD:
         return labelled(record)
-    settings = record["settings"]
+    settings = record.settings
     left = ", ".join(PARTS[part] for part in PARTS if settings[part] not in (False, "off"))
     changed = names.variant(record, shown=PARTS)
     name = ABLATIONS.get(left, f"with {left}")
@@ -91,29 +90,29 @@ def by_parts(record: Record) -> Label:
     )
 
 
-def by_directions(record: Record) -> Label:
+def by_directions(record: Entry) -> Label:
     """(bs, sb): proxy-anchor loss from buffer to stream, feedback from stream to buffer."""
-    if record["method"] != MAIN_METHOD:
+    if record.method != MAIN_METHOD:
         return labelled(record)
-    settings = record["settings"]
+    settings = record.settings
     return by_setting(record, f"({settings['pal']}, {settings['paf']})", ("pal", "paf"))
 
 
-def by_buffer_batch(record: Record) -> Label:
+def by_buffer_batch(record: Entry) -> Label:
     """The size of the buffer batch; of methods other than BISON, with their name."""
-    method = "" if record["method"] == MAIN_METHOD else f"{names.method_name(record['method'])} "
-    text = f"{method}{record['settings']['buffer_batch']}"
+    method = "" if record.method == MAIN_METHOD else f"{names.method_name(record.method)} "
+    text = f"{method}{record.settings['buffer_batch']}"
     return by_setting(record, text, ("buffer_batch",))
 
 
-def by_setting(record: Record, text: str, shown: Sequence[str]) -> Label:
+def by_setting(record: Entry, text: str, shown: Sequence[str]) -> Label:
     """A line named by some settings; others that differ from the preset follow."""
     changed = names.variant(record, shown=shown)
     usual = not names.variant(record)
     return Label(
         f"{text} ({changed})" if changed else text,
-        printed=record["method"] if usual else None,
-        main=usual and record["method"] == MAIN_METHOD,
+        printed=record.method if usual else None,
+        main=usual and record.method == MAIN_METHOD,
     )
 
 

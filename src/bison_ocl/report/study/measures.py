@@ -15,8 +15,8 @@ from bison_ocl.evaluate.confusion import (
     similar_precision,
 )
 from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.study.classes import shown_precision
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.places import Place, place_of
 
 Better = Literal["higher", "lower"] | None
@@ -30,36 +30,36 @@ class Measure:
     name: str
     """as in records and in the paper's numbers"""
     label: str
-    of: Callable[[Record], float | None]
+    of: Callable[[Entry], float | None]
     """None where the run does not have it"""
     better: Better = None
     unit: str = "%"
     decimals: int = 1
-    over_tasks: Callable[[Sequence[Record]], float | None] | None = None
+    over_tasks: Callable[[Sequence[Entry]], float | None] | None = None
     """a second deviation, for AI: that of the tasks' means, which the paper's tables print"""
 
 
-def metric(name: str) -> Callable[[Record], float | None]:
+def metric(name: str) -> Callable[[Entry], float | None]:
     """A metric of the record, in percent."""
 
-    def of(record: Record) -> float | None:
-        value = record["metrics"].get(name)
+    def of(record: Entry) -> float | None:
+        value = getattr(record.metrics, name)
         return None if value is None else 100 * value
 
     return of
 
 
-def timing(name: str) -> Callable[[Record], float | None]:
-    return lambda record: record.get("timing", {}).get(name)
+def timing(name: str) -> Callable[[Entry], float | None]:
+    return lambda record: getattr(record.timing, name)
 
 
-def ai_over_tasks(records: Sequence[Record]) -> float | None:
+def ai_over_tasks(records: Sequence[Entry]) -> float | None:
     """Deviation over tasks of AI, of the runs that have one."""
-    found = [record for record in records if record["reference"] is not None]
-    if not found:
+    pairs = [(one.accuracy, one.reference) for one in records if one.reference is not None]
+    if not pairs:
         return None
-    matrices = [record["accuracy"] for record in found]
-    over = intransigence_spread(matrices, [record["reference"] for record in found]).std_over_tasks
+    matrices, references = zip(*pairs, strict=True)
+    over = intransigence_spread(matrices, references).std_over_tasks
     return None if over is None else 100 * over
 
 
@@ -74,14 +74,14 @@ TOTAL = Measure("total_s", "whole run", timing("total_s"), "lower", "s")
 TRAIN = Measure("train_s", "training", timing("train_s"), "lower", "s")
 TEST = Measure("test_s", "tests", timing("test_s"), "lower", "s")
 STEP = Measure("ms_per_step", "a step", timing("ms_per_step"), "lower", "ms", 2)
-PARAMETERS = Measure("parameters", "parameters", lambda r: r.get("parameters"), "lower", "", 0)
+PARAMETERS = Measure("parameters", "parameters", lambda r: r.parameters, "lower", "", 0)
 PEAK = Measure("peak_MB", "peak memory", timing("peak_MB"), "lower", "MB", 0)
 
 
 def relative(measure: Measure, baselines: Mapping[Place, float], to: str) -> Measure:
     """A measure as a multiple of what a baseline has in the same place on average."""
 
-    def of(record: Record) -> float | None:
+    def of(record: Entry) -> float | None:
         value, baseline = measure.of(record), baselines.get(place_of(record))
         return None if value is None or not baseline else value / baseline
 
@@ -91,8 +91,8 @@ def relative(measure: Measure, baselines: Mapping[Place, float], to: str) -> Mea
 def after_task(task: int) -> Measure:
     """AA over the tasks learned so far, after task `task` (from 0)."""
 
-    def of(record: Record) -> float | None:
-        curve = accuracy_curve(record["accuracy"])
+    def of(record: Entry) -> float | None:
+        curve = accuracy_curve(record.accuracy)
         return 100 * float(curve[task]) if task < len(curve) else None
 
     return Measure(f"AA after {task + 1}", f"task {task + 1}", of, "higher")
@@ -101,8 +101,8 @@ def after_task(task: int) -> Measure:
 def of_confusion(name: str, better: Better, share: Callable[[Counts], float]) -> Measure:
     """A share of the images tested at the end, in percent; None where it is undefined."""
 
-    def of(record: Record) -> float | None:
-        value = 100 * share(record["confusion"][-1]) if record.get("confusion") else math.nan
+    def of(record: Entry) -> float | None:
+        value = 100 * share(record.counts[-1]) if record.confusion else math.nan
         return None if math.isnan(value) else value
 
     return Measure(name, f"{name} {'↑' if better == 'higher' else '↓'}", of, better)

@@ -8,10 +8,10 @@ from typing import Any
 
 from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.records.results import Record
-from bison_ocl.experiments.records.spec import PLAIN, precision_of
+from bison_ocl.experiments.records.spec import PLAIN, computed_in
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.stream.streams import DEFAULT
 
 DATA = {
@@ -42,11 +42,11 @@ def memory_name(memory: int) -> str:
     return f"M = {size}"
 
 
-def stream_name(record: Record) -> str:
+def stream_name(record: Entry) -> str:
     """Dataset, how a folder was cut and the stream if it is not the usual one."""
-    options = [f"{key}={value}" for key, value in record["data_options"].items()]
-    unusual = [record["stream"]] if record["stream"] != DEFAULT else []
-    return ", ".join([data_name(record["data"]), *options, *unusual])
+    options = [f"{key}={value}" for key, value in record.data_options.items()]
+    unusual = [record.stream] if record.stream != DEFAULT else []
+    return ", ".join([data_name(record.data), *options, *unusual])
 
 
 CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
@@ -64,22 +64,22 @@ def class_name(data: str, label: int) -> str:
 
 
 def variant(
-    record: Record, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
+    record: Entry, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
 ) -> str:
     """Settings that differ from the preset, as `beta=0.3, lambda=1`; none for a run by the preset.
 
     usual: what the item itself sets; shown: settings that the table shows in another way.
     """
-    own = preset(record["method"].partition(" + ")[0], record["data"])
+    own = preset(record.method.partition(" + ")[0], record.data)
     expected = {**own, **(usual or {})}
     changed = {
         name: value
-        for name, value in record["settings"].items()
+        for name, value in record.settings.items()
         if name not in shown and (name not in expected or expected[name] != value)
     }
-    precision = precision_of(record)
-    if precision != PLAIN and record.get("tells_precision", True):
-        changed["precision"] = precision
+    usual_precision = computed_in(PLAIN, record.environment.device_type)
+    if record.precision != usual_precision and record.tells_precision:
+        changed["precision"] = record.precision
     return ", ".join(f"{name}={as_set(value)}" for name, value in changed.items())
 
 

@@ -8,8 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.experiments.records.intransigence import REFERENCE
+from bison_ocl.experiments.plan.paper import ITEMS, REFERENCE
 from bison_ocl.report.study.places import Place
 
 MAIN_TABLE = "table1"

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.paper import ITEMS, REFERENCE
 from bison_ocl.experiments.plan.plan import settings_of
 from bison_ocl.experiments.records.digests import differ
-from bison_ocl.experiments.records.intransigence import REFERENCE, with_intransigence
 from bison_ocl.experiments.records.ledger import by_identity
-from bison_ocl.experiments.records.results import RESULTS, Record, parsed, split
-from bison_ocl.experiments.records.spec import identity, precision_of
+from bison_ocl.experiments.records.record import Record, as_values, from_values
+from bison_ocl.experiments.records.results import RESULTS, parsed, split
 from bison_ocl.report.formats.printable import printable, with_printable_names
+from bison_ocl.report.study.entry import Entry, by_rule, own
+from bison_ocl.report.study.intransigence import with_intransigence
 from bison_ocl.report.study.names import preset
 
 
 @dataclass(frozen=True)
 class Study:
-    """The records by item, in order of appearance, and what a reader should know.
+    """The records by item, in order of appearance, and what a reader should know."""
 
-    A record has its `AI` and `reference` filled in (None where FINE-TUNE did not run). A network
-    that was scored by another rule too has one more record, of method `er + ncm` and `rule` "ncm";
-    `rule` is None for a method's own inference.
-    """
-
-    items: dict[str, list[Record]]
+    items: dict[str, list[Entry]]
     warnings: list[str]
 
 
@@ -92,7 +88,7 @@ def read(path: Path, warnings: list[str]) -> list[Record]:
     lines, torn = split(path)
     if torn:
         warnings.append(f"{item_of(path)}: {path.name} ends in a cut-off line, left out here")
-    return [with_printable_names(record) for record in parsed(lines, path)]
+    return [from_values(with_printable_names(as_values(record))) for record in parsed(lines, path)]
 
 
 # --- records ---
@@ -115,8 +111,8 @@ def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[R
     kept: list[Record] = []
     other: list[Record] = []
     for record in records:
-        length = len(record["accuracy"])
-        alike = lengths.setdefault(experiment(record), length) == length
+        length = len(record.accuracy)
+        alike = lengths.setdefault(record.experiment, length) == length
         (kept if alike else other).append(record)
     if other:
         warnings.append(
@@ -126,41 +122,21 @@ def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[R
     return kept
 
 
-def prepared(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Record]:
-    """Records by rule, with AI; the FINE-TUNE runs may be `beside` them.
+def prepared(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Entry]:
+    """Entries by rule, with AI; the FINE-TUNE runs may be `beside` them.
 
     A precision that all runs share is how they were executed, not what tells one from another.
     """
-    mixed = len({precision_of(record) for record in records}) > 1
-    told = ({**record, "tells_precision": mixed} for record in by_rule(records))
-    return with_intransigence(list(told), beside)
-
-
-def by_rule(records: Sequence[Record]) -> Iterator[Record]:
-    """Each record, and one more for every other inference rule its network was scored by."""
-    for record in records:
-        yield {"rule": None, **record, "also": {}}
-        for rule, found in record["also"].items():
-            other = {"method": f"{record['method']} + {rule}", "rule": rule, "also": {}}
-            yield {**record, "confusion": None, **found, **other}
-
-
-def own(records: Sequence[Record]) -> list[Record]:
-    """Methods by their own inference: networks scored by another rule too are no more runs."""
-    return [record for record in records if record["rule"] is None]
-
-
-def experiment(record: Record) -> str:
-    """What the runs of an experiment share: all that tells runs apart but the seed."""
-    return identity({**record, "seed": None})
+    mixed = len({record.precision for record in records}) > 1
+    return with_intransigence(list(by_rule(records, mixed)), beside)
 
 
 # --- what a reader should know ---
 
 
-def missing_references(item: str, records: Sequence[Record]) -> list[str]:
+def missing_references(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs have no FINE-TUNE run on their stream, in one line."""
-    alone = [record for record in own(records) if record["reference"] is None]
+    alone = [record for record in own(records) if record.reference is None]
     if not alone:
         return []
     return [
@@ -169,13 +145,13 @@ def missing_references(item: str, records: Sequence[Record]) -> list[str]:
     ]
 
 
-def doubts(item: str, records: Sequence[Record], compared: bool = True) -> list[str]:
+def doubts(item: str, records: Sequence[Entry], compared: bool = True) -> list[str]:
     """What may be wrong with the numbers themselves. compared: whether AI is looked at."""
     references = other_references(item, records) if compared else []
     return references + other_images(item, records) + diverged(item, records)
 
 
-def other_references(item: str, records: Sequence[Record]) -> list[str]:
+def other_references(item: str, records: Sequence[Entry]) -> list[str]:
     """How many runs have their AI from FINE-TUNE that was run otherwise, in one line."""
     found = [other for record in own(records) if (other := differing(record))]
     names = ", ".join(sorted({name for other in found for name in other}))
@@ -183,21 +159,21 @@ def other_references(item: str, records: Sequence[Record]) -> list[str]:
     return [told] if found else []
 
 
-def differing(record: Record) -> list[str]:
+def differing(record: Entry) -> list[str]:
     """What was set for a run, but not for the FINE-TUNE run that its AI is measured against."""
-    reference, usual = record["reference_run"], preset(record["method"], record["data"])
+    reference, usual = record.reference_run, preset(record.method, record.data)
     if reference is None or not usual:
         return []
-    asked = {name: value for name, value in record["settings"].items() if value != usual.get(name)}
+    asked = {name: value for name, value in record.settings.items() if value != usual.get(name)}
     shared = {name: asked[name] for name in settings_of(REFERENCE) if name in asked}
-    shared["precision"] = precision_of(record)
+    shared["precision"] = record.precision
     return [name for name, value in shared.items() if reference.get(name) != value]
 
 
-def other_images(item: str, records: Sequence[Record]) -> list[str]:
+def other_images(item: str, records: Sequence[Entry]) -> list[str]:
     """Which experiments have runs on different images, in one line."""
-    firsts: dict[str, Record] = {}
-    found = [one for one in own(records) if differ(one, firsts.setdefault(experiment(one), one))]
+    firsts: dict[str, Entry] = {}
+    found = [one for one in own(records) if differ(one, firsts.setdefault(one.experiment, one))]
     if not found:
         return []
     return [
@@ -206,16 +182,16 @@ def other_images(item: str, records: Sequence[Record]) -> list[str]:
     ]
 
 
-def diverged(item: str, records: Sequence[Record]) -> list[str]:
+def diverged(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs met numbers beyond all bounds, in one line; steps with such are refused."""
     lost = [
         record
         for record in own(records)
-        if record.get("refused_steps") or None in record.get("losses", {}).get("loss", ())
+        if record.refused_steps or (record.losses and None in record.losses.loss)
     ]
     if not lost:
         return []
-    refused = sum(record.get("refused_steps", 0) for record in lost)
+    refused = sum(record.refused_steps for record in lost)
     steps = f", {plural(refused, 'step')} refused" if refused else ""
     found = f"the loss of {plural(len(lost), 'run')} was not finite{steps}"
     return [f"{item}: {found} {first_of(lost)}: lower lr"]
@@ -224,12 +200,12 @@ def diverged(item: str, records: Sequence[Record]) -> list[str]:
 def first_of(records: Sequence[Record]) -> str:
     """Which of some runs to look at first."""
     first = records[0]
-    return f"(first: {first['method']}, {first['data']}, seed {first['seed']})"
+    return f"(first: {first.method}, {first.data}, seed {first.seed})"
 
 
 def commits(records: Sequence[Record]) -> list[str]:
     """Whether the records come from one state of the source, in a line for each doubt."""
-    counts = Counter(str(record.get("commit") or "unknown") for record in records)
+    counts = Counter(str(record.commit or "unknown") for record in records)
     found = []
     if len(counts) > 1:
         listed = ", ".join(f"{short(commit)} ({n})" for commit, n in counts.most_common())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.study import labels, names, paper
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.labels import LabelOf
 from bison_ocl.report.study.measures import AA, METRICS, Measure
 from bison_ocl.report.study.places import Place, in_every_place, in_order, place_of
@@ -31,7 +31,7 @@ Shown = Callable[[Place], Sequence[Measure]]
 
 def by_memory(
     item: str,
-    records: Sequence[Record],
+    records: Sequence[Entry],
     measure: Measure = AA,
     name: str | None = None,
     notes: tuple[str, ...] = (),
@@ -55,7 +55,7 @@ def by_memory(
 
 def by_measure(
     item: str,
-    records: Sequence[Record],
+    records: Sequence[Entry],
     shown: Shown = lambda place: METRICS,
     label_of: LabelOf | None = None,
     printed: Printed | None = None,
@@ -78,6 +78,6 @@ def by_measure(
     return marked(filled, tested=tested)
 
 
-def stream_names(records: Iterable[Record]) -> dict[Place, str]:
+def stream_names(records: Iterable[Entry]) -> dict[Place, str]:
     """The places of records, and how their streams are called."""
     return {place_of(record): names.stream_name(record) for record in records}

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
+from bison_ocl.experiments.plan import paper
 from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.experiments.records.intransigence import same_stream
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Environment, Metrics, Timing
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.study import threads
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.intransigence import same_stream
 from bison_ocl.report.study.labels import LabelOf
 from bison_ocl.report.study.paper import Published, printed
 from bison_ocl.report.study.places import Place, place_of
 from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
 
-SettingOf = Callable[[Record], Hashable]
+SettingOf = Callable[[Entry], Hashable]
 Printed = Callable[[Label, Column], Published | None]
 
 
@@ -26,7 +30,7 @@ def printed_in(item: str, label: Label, column: Column) -> Published | None:
 
 def build(
     table: Table,
-    records: Sequence[Record],
+    records: Sequence[Entry],
     label_of: LabelOf,
     printed: Printed,
     expected: Iterable[Label] = (),
@@ -36,7 +40,7 @@ def build(
 
     expected: lines that are shown even without a run, in this order, before all others.
     """
-    groups: dict[tuple[Label, Place, Hashable], list[Record]] = {}
+    groups: dict[tuple[Label, Place, Hashable], list[Entry]] = {}
     for record in records:
         key = label_of(record), place_of(record), setting_of(record)
         groups.setdefault(key, []).append(record)
@@ -53,7 +57,7 @@ def build(
     return replace(table, lines=tuple(lines), notes=(*table.notes, *notes))
 
 
-def cell(records: Sequence[Record], column: Column, paper: Published | None) -> Cell:
+def cell(records: Sequence[Entry], column: Column, paper: Published | None) -> Cell:
     """The runs of a line in a column, as far as they have its measure."""
     measure = column.measure
     found = {same_stream(record): measure.of(record) for record in records}
@@ -67,26 +71,40 @@ def cell(records: Sequence[Record], column: Column, paper: Published | None) -> 
 # --- what was planned ---
 
 
-def planned(item: str, records: Sequence[Record]) -> list[Record]:
+def planned(item: str, records: Sequence[Entry]) -> list[Entry]:
     """The cells of an item on the data at hand, as records without results: what may be missing."""
     if item not in ITEMS:
         return []
-    present = {record["data"] for record in records}
-    rescored = any(record["rule"] for record in records)
-    found: list[Record] = []
+    present = {record.data for record in records}
+    rescored = any(record.rule for record in records)
+    found: list[Entry] = []
     for asked in ITEMS[item].cells:
         if asked.data in present:
             method = configured(asked.method, asked.data, dict(asked.settings))
-            bare = {
-                "data": asked.data,
-                "memory": asked.memory,
-                "stream": asked.stream,
-                "data_options": {},
-                "settings": settings_of(method),
-            }
             rules = [f"{asked.method} + {rule}" for rule in asked.also] if rescored else []
-            found += [{**bare, "method": way} for way in (asked.method, *rules)]
+            found += [unrun(asked, way, settings_of(method)) for way in (asked.method, *rules)]
     return found
+
+
+def unrun(cell: paper.Cell, method: str, settings: dict[str, Any]) -> Entry:
+    """A cell without results."""
+    return Entry(
+        method=method,
+        data=cell.data,
+        memory=cell.memory,
+        seed=0,
+        settings=settings,
+        stream=cell.stream,
+        tells_precision=False,
+        class_order=[],
+        accuracy=[],
+        metrics=Metrics(math.nan, math.nan, math.nan),
+        also={},
+        log=[],
+        timing=Timing(0.0, 0.0, 0.0, 0.0),
+        environment=Environment("none", 1),
+        commit=None,
+    )
 
 
 def planned_seeds(item: str) -> int | None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bison_ocl.experiments.plan.paper import ITEMS, MINI
-from bison_ocl.experiments.records.intransigence import same_stream
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.report.study.entry import Entry, own
+from bison_ocl.report.study.intransigence import same_stream
 from bison_ocl.report.study.labels import MAIN_METHOD, READINGS
 from bison_ocl.report.study.names import method_name
 from bison_ocl.report.study.paper import MAIN_TABLE
 from bison_ocl.report.study.places import Place, place_of
-from bison_ocl.report.study.study import Study, own
+from bison_ocl.report.study.study import Study
 from bison_ocl.report.tables.cells import LEVEL, Cell, Column, Line, Table
 from bison_ocl.report.tables.marks import against
 
@@ -173,14 +173,14 @@ def standing(question: str, fields: Sequence[tuple[str, dict[str, Values]]], hig
     return "\n".join([f"{question} {told}", "", *(f"- {line}" for line in others)])
 
 
-def by_class_means(records: Sequence[Record]) -> str:
+def by_class_means(records: Sequence[Entry]) -> str:
     """Does nearest class mean on the baselines' networks close the gap?"""
     values: dict[tuple[str, Place], dict[Hashable, float]] = {}
     for record in records:
-        key = (record["method"], place_of(record))
-        values.setdefault(key, {})[same_stream(record)] = 100 * record["metrics"]["AA"]
+        key = (record.method, place_of(record))
+        values.setdefault(key, {})[same_stream(record)] = 100 * record.metrics.AA
     rows = []
-    for method in dict.fromkeys(record["method"] for record in own(records)):
+    for method in dict.fromkeys(record.method for record in own(records)):
         pairs = [
             (values[method, place], rescored, values[MAIN_METHOD, place])
             for (name, place), rescored in values.items()

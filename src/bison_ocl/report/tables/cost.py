@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.study import measures, names
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.measures import Measure
 from bison_ocl.report.study.paper import Published, printed
 from bison_ocl.report.study.places import Place, compared, place_of
@@ -19,7 +19,7 @@ from bison_ocl.report.tables.cells import Column, Label, Table
 BASELINE = "er"
 
 
-def time(item: str, records: Sequence[Record]) -> list[Table]:
+def time(item: str, records: Sequence[Entry]) -> list[Table]:
     """Seconds of a run, and how many times ER's."""
     shown = (
         measures.TOTAL,
@@ -32,7 +32,7 @@ def time(item: str, records: Sequence[Record]) -> list[Table]:
     return [by_measure(item, compared(records), lambda place: shown, notes=notes, tested=False)]
 
 
-def efficiency(item: str, records: Sequence[Record]) -> list[Table]:
+def efficiency(item: str, records: Sequence[Entry]) -> list[Table]:
     """Parameters and peak memory of a GPU, and how many times ER's."""
     shown = [
         one
@@ -55,12 +55,12 @@ def efficiency(item: str, records: Sequence[Record]) -> list[Table]:
     ]
 
 
-def beside_er(measure: Measure, records: Sequence[Record]) -> Measure:
+def beside_er(measure: Measure, records: Sequence[Entry]) -> Measure:
     """A measure as a multiple of ER's mean in the same place."""
     found: dict[Place, list[float]] = {}
     for record in records:
         value = measure.of(record)
-        if record["method"] == BASELINE and not names.variant(record) and value is not None:
+        if record.method == BASELINE and not names.variant(record) and value is not None:
             found.setdefault(place_of(record), []).append(value)
     baselines = {place: float(np.mean(values)) for place, values in found.items()}
     return measures.relative(measure, baselines, names.method_name(BASELINE))
@@ -78,11 +78,11 @@ def printed_cost(item: str, label: Label, column: Column) -> Published | None:
     return Published(own.mean / base.mean, None) if own and base else None
 
 
-def hardware(records: Sequence[Record]) -> tuple[str, ...]:
+def hardware(records: Sequence[Entry]) -> tuple[str, ...]:
     """What the runs were measured on; times of several machines do not compare."""
-    found = dict.fromkeys(record.get("environment", {}).get("device") for record in records)
+    found = dict.fromkeys(record.environment.device for record in records)
     named = ", ".join(str(device or "an unknown machine") for device in found)
     doubt = ": do not compare across machines" * (len(found) > 1)
-    together = max((int(r.get("timing", {}).get("seeds_at_once", 1)) for r in records), default=1)
+    together = max((r.timing.seeds_at_once for r in records), default=1)
     shared = (f"up to {together} seeds trained together: a run's time is its share",)
     return (f"measured on {named}{doubt}", *shared * (together > 1))

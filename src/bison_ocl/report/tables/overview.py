@@ -13,10 +13,11 @@ from bison_ocl.evaluate.metrics import (
     intransigence_spread,
     spread,
 )
-from bison_ocl.experiments.records.results import Record
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.terminal.show import show_table
 from bison_ocl.report.study import threads
-from bison_ocl.report.study.study import experiment, prepared
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.study import prepared
 from bison_ocl.stream.streams import DEFAULT
 
 
@@ -39,32 +40,32 @@ class Row:
 
 def rows(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Row]:
     """One row a cell, in order of appearance; of a run that was done twice, the later record."""
-    groups: dict[str, dict[int, Record]] = {}
+    groups: dict[str, dict[int, Entry]] = {}
     for record in prepared(records, beside):
-        groups.setdefault(experiment(record), {})[record["seed"]] = record
+        groups.setdefault(record.experiment, {})[record.seed] = record
     return [row(list(group.values())) for group in groups.values()]
 
 
-def row(group: Sequence[Record]) -> Row:
+def row(group: Sequence[Entry]) -> Row:
     first = group[0]
-    matrices, references = [r["accuracy"] for r in group], [r["reference"] for r in group]
+    pairs = [(one.accuracy, one.reference) for one in group if one.reference is not None]
     return Row(
-        first["method"],
-        first["data"],
-        first["memory"],
+        first.method,
+        first.data,
+        first.memory,
         AA=over(group, "AA"),
         AF=over(group, "AF"),
         AF_table=over(group, "AF_table"),
-        AI=None if None in references else intransigence_spread(matrices, references),
-        stream=first["stream"],
-        A_AUC=over(group, "A_AUC") if "A_AUC" in first["metrics"] else None,
+        AI=intransigence_spread(*zip(*pairs, strict=True)) if len(pairs) == len(group) else None,
+        stream=first.stream,
+        A_AUC=over(group, "A_AUC") if first.metrics.A_AUC is not None else None,
         threads=threads.listed(group),
     )
 
 
-def over(group: Sequence[Record], metric: str) -> Spread:
+def over(group: Sequence[Entry], metric: str) -> Spread:
     """A metric over the runs of a group."""
-    return spread([record["metrics"][metric] for record in group])
+    return spread([getattr(record.metrics, metric) for record in group])
 
 
 def percent(mean: float, std: float | None) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.report.study import names
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.labels import MAIN_METHOD
 from bison_ocl.report.study.measures import AA, AF_TABLE, AI
 from bison_ocl.report.study.paper import Published
@@ -21,9 +21,9 @@ from bison_ocl.stream.streams import DEFAULT
 WEIGHTS = ("beta", "lambda")
 
 
-def sensitivity(item: str, records: Sequence[Record]) -> list[Table]:
+def sensitivity(item: str, records: Sequence[Entry]) -> list[Table]:
     """A table for each place: AA, AF and AI over both weights."""
-    found = [record for record in compared(records) if set(WEIGHTS) <= record["settings"].keys()]
+    found = [record for record in compared(records) if set(WEIGHTS) <= record.settings.keys()]
     streams = stream_names(found)
     return [
         grid(item, [record for record in found if place_of(record) == place], streams[place])
@@ -31,10 +31,10 @@ def sensitivity(item: str, records: Sequence[Record]) -> list[Table]:
     ]
 
 
-def grid(item: str, records: Sequence[Record], stream: str) -> Table:
+def grid(item: str, records: Sequence[Entry], stream: str) -> Table:
     place = place_of(records[0])
     data, _, _, memory = place
-    weights = sorted({record["settings"]["lambda"] for record in records})
+    weights = sorted({record.settings["lambda"] for record in records})
     columns = tuple(
         Column(place, measure.label, f"λ = {weight:g}", measure, weight)
         for measure in (AA, AF_TABLE, AI)
@@ -51,10 +51,10 @@ def grid(item: str, records: Sequence[Record], stream: str) -> Table:
     )
     filled = build(
         blank,
-        sorted(records, key=lambda record: record["settings"]["beta"]),
+        sorted(records, key=lambda record: record.settings["beta"]),
         by_beta,
         partial(printed_choice, item, names.preset(MAIN_METHOD, data)["lambda"]),
-        setting_of=lambda record: record["settings"]["lambda"],
+        setting_of=lambda record: record.settings["lambda"],
     )
     return marked(filled, whole_group=True, tested=False)
 
@@ -66,13 +66,13 @@ def file_name(item: str, place: Place) -> str:
     return re.sub(r"[^\w.]+", "-", "-".join([item, data, *unusual, str(memory)]))
 
 
-def by_beta(record: Record) -> Label:
+def by_beta(record: Entry) -> Label:
     """The line of a β; the paper prints one cell, at the weights that it uses."""
     changed = names.variant(record, shown=WEIGHTS)
-    beta = record["settings"]["beta"]
-    usual = not changed and beta == names.preset(MAIN_METHOD, record["data"])["beta"]
+    beta = record.settings["beta"]
+    usual = not changed and beta == names.preset(MAIN_METHOD, record.data)["beta"]
     text = f"β = {beta:g}" + (f" ({changed})" if changed else "")
-    return Label(text, printed=record["method"] if usual else None)
+    return Label(text, printed=record.method if usual else None)
 
 
 def printed_choice(item: str, chosen: float, label: Label, column: Column) -> Published | None:

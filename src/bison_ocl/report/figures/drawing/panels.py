@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bison_ocl.experiments.records.results import Record
 from bison_ocl.look import Look
 from bison_ocl.report.figures.drawing.style import look, numbered
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Group, grouped
 from bison_ocl.report.study.labels import LabelOf
 from bison_ocl.report.study.names import memory_name, stream_name
@@ -59,7 +59,7 @@ class Panel:
 
     @property
     def tasks(self) -> int:
-        return len(self.lines[0].group.first["accuracy"])
+        return len(self.lines[0].group.first.accuracy)
 
     @property
     def title(self) -> str:
@@ -67,7 +67,7 @@ class Panel:
         return f"{place_title(self.lines[0].group)}, {seeds(self.groups)}"
 
 
-def panels(records: Sequence[Record], label_of: LabelOf) -> list[Panel]:
+def panels(records: Sequence[Entry], label_of: LabelOf) -> list[Panel]:
     """One panel a place; FINE-TUNE, which has no memory, stands in all of its stream's."""
     groups = grouped(in_every_place(records))
     found: dict[Place, list[Line]] = {}
@@ -94,7 +94,7 @@ def lines(groups: Sequence[Group], labels: Sequence[Label]) -> list[Line]:
 def place_title(group: Group) -> str:
     stream = stream_name(group.first)
     shown = stream if len(stream) <= LONGEST else f"…{stream[-LONGEST:]}"
-    return f"{shown}, {memory_name(group.first['memory'])}"
+    return f"{shown}, {memory_name(group.first.memory)}"
 
 
 def seeds(groups: Sequence[Group]) -> str:

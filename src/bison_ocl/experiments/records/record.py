@@ -1,0 +1,168 @@
+"""The record of a finished run: its identity, what it measured, and where it was computed.
+
+One line of results.jsonl. docs/RECORDS.md describes every field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from bison_ocl.experiments.records.spec import Spec
+
+SCHEMA = 2
+
+Matrix = list[list[float]]
+Counts = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What an accuracy matrix comes to, as shares of 1 (paper, §5.1)."""
+
+    AA: float
+    AF: float
+    """forgetting by the text's formula"""
+    AF_table: float
+    """forgetting as the paper's tables have it: mean over all tasks, maximum over all rows"""
+    AI: float | None = None
+    """intransigence; None until a FINE-TUNE run on the same stream is at hand"""
+    A_AUC: float | None = None
+    """area under the accuracy curve, where tasks share classes"""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The network of a run as another inference rule scores it."""
+
+    accuracy: Matrix
+    metrics: Metrics
+    confusion: list[Counts] | None = None
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Mean training loss up to each step since the previous one; None where it was not finite."""
+
+    steps: list[int]
+    loss: list[float | None]
+
+
+@dataclass(frozen=True)
+class Anytime:
+    """Accuracy on the classes met so far, between task ends."""
+
+    steps: list[int]
+    accuracy: list[float]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds, a run's share where seeds were trained together."""
+
+    train_s: float
+    test_s: float
+    total_s: float
+    ms_per_step: float
+    seeds_at_once: int = 1
+    compiled: bool = False
+    peak_MB: float | None = None
+    """GPU memory; None on a CPU, and in records from before it was measured"""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Software and hardware of a run."""
+
+    device: str
+    """the model of the processor or the GPU"""
+    threads: int
+    device_type: str = "cpu"
+    bison_ocl: str | None = None
+    python: str | None = None
+    torch: str | None = None
+    numpy: str | None = None
+    platform: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Spec):
+    """A run's identity and its outcome."""
+
+    class_order: list[int]
+    """the dataset's class ids in order of first appearance"""
+    accuracy: Matrix
+    """a[k][j]: accuracy on task j after task k"""
+    metrics: Metrics
+    also: dict[str, Scores]
+    """other inference rules on the same network, by name"""
+    confusion: list[Counts] | None = None
+    """after each task, by label and prediction; None for datasets of many classes"""
+    parameters: int | None = None
+    log: list[dict[str, float | None]]
+    """what the method logs at task ends: α and η for BISON"""
+    losses: Losses | None = None
+    anytime: Anytime | None = None
+    refused_steps: int = 0
+    """steps left out because their loss or update was not finite"""
+    timing: Timing
+    data_sha256: str | None = None
+    """checksum of the test images"""
+    train_sha256: str | None = None
+    """checksum of the training images"""
+    method_title: str | None = None
+    """the method's name as tables print it; None in records from before it was kept"""
+    method_source: str | None = None
+    """checksum of the source of a method from outside the package"""
+    environment: Environment
+    commit: str | None
+
+    @property
+    def counts(self) -> list[Counts]:
+        """The confusion matrices, of a run that kept them."""
+        if self.confusion is None:
+            raise ValueError(f"{self.name} kept no confusion matrices")
+        return self.confusion
+
+
+def as_values(record: Record) -> dict[str, Any]:
+    """A record as JSON holds it. Lists are shared, not copied."""
+    also = {rule: _flat(scores) for rule, scores in record.also.items()}
+    return {"schema": SCHEMA} | _flat(record) | {"also": also}
+
+
+def _flat(value: Any) -> dict[str, Any]:
+    nested = (Metrics, Losses, Anytime, Timing, Environment)
+    return {
+        field.name: vars(one) if isinstance(one := getattr(value, field.name), nested) else one
+        for field in fields(value)
+    }
+
+
+def from_values(values: Mapping[str, Any]) -> Record:
+    """The record of a line that was checked and is of the schema above."""
+
+    def made(kind: Any, found: Any) -> Any:
+        return None if found is None else known(kind, found)
+
+    also = {
+        rule: Scores(one["accuracy"], known(Metrics, one["metrics"]), one.get("confusion"))
+        for rule, one in values["also"].items()
+    }
+    nested = {
+        "also": also,
+        "metrics": known(Metrics, values["metrics"]),
+        "losses": made(Losses, values.get("losses")),
+        "anytime": made(Anytime, values.get("anytime")),
+        "timing": known(Timing, values["timing"]),
+        "environment": known(Environment, values["environment"]),
+    }
+    record: Record = known(Record, {**values, **nested})
+    return record
+
+
+def known(kind: Any, values: Mapping[str, Any]) -> Any:
+    """A dataclass from the values that it has fields for; a missing one counts as its default."""
+    names = [field.name for field in fields(kind) if field.name in values]
+    return kind(**{name: values[name] for name in names})
