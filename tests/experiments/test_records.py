@@ -118,11 +118,11 @@ def test_the_torn_line_is_on_disk_before_it_is_cut(
         (b"{}", "line 3 is not a result"),
         (b"\xff\xfe", "line 3 is not a result"),
         (b"null", "line 3 is not a result"),
-        (b'{"schema": 2}', "line 3 has schema 2, this version reads 1"),
+        (b'{"schema": 3}', "line 3 has schema 3, this version reads 1 to 2"),
         (b'{"schema": null}', "line 3 has schema None"),
         (b'{"schema": 1}', "line 3 lacks accuracy, also, .*: repair or remove it"),
-        (json.dumps(ONE | {"memory": "20"}).encode(), "line 3 is not a result: memory"),
-        (json.dumps(ONE | {"accuracy": [[1.0], 2]}).encode(), "line 3 is not a result"),
+        (json.dumps(ONE_VALUES | {"memory": "20"}).encode(), "line 3 is not a result: memory"),
+        (json.dumps(ONE_VALUES | {"accuracy": [[1.0], 2]}).encode(), "line 3 is not a result"),
     ],
 )
 def test_foreign_lines_are_refused(path: Path, line: bytes, message: str) -> None:
@@ -159,7 +159,7 @@ def test_a_full_disk_keeps_earlier_results(path: Path, room: int) -> None:
         room_for(len(before) + room),
         pytest.raises(UserError, match=r"cannot write .*earlier results are kept"),
     ):
-        records.append(path, ONE | {"long": "x" * 100})
+        records.append(path, record(commit="x" * 100))
     assert path.read_bytes() == before
 
 
@@ -235,6 +235,7 @@ def test_any_call_of_setting_a_line_aside_may_fail(tmp_path: Path) -> None:
 APPENDING = """
 import json, os, pathlib, sys, time
 from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.record import from_values
 write = os.write
 
 def slow(handle, data):
@@ -244,13 +245,14 @@ def slow(handle, data):
 
 os.write = slow
 for seed in range(200):
-    records.append(pathlib.Path(sys.argv[1]), json.loads(sys.argv[2]) | {"seed": seed})
+    record = from_values(json.loads(sys.argv[2]) | {"seed": seed})
+    records.append(pathlib.Path(sys.argv[1]), record)
 """
 
 
 def test_a_line_in_the_making_is_neither_cut_nor_taken_for_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    words = [sys.executable, "-c", APPENDING, str(path), json.dumps(ONE)]
+    words = [sys.executable, "-c", APPENDING, str(path), json.dumps(ONE_VALUES)]
     process, found = subprocess.Popen(words), 0
     while process.poll() is None:
         assert not records.set_aside_torn_line(path)
@@ -263,7 +265,7 @@ def test_a_line_in_the_making_is_neither_cut_nor_taken_for_cut_off(tmp_path: Pat
 
 def test_processes_that_append_do_not_disturb_each_other(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    words = [sys.executable, "-c", APPENDING, str(path), json.dumps(ONE)]
+    words = [sys.executable, "-c", APPENDING, str(path), json.dumps(ONE_VALUES)]
     processes = [subprocess.Popen(words) for _ in range(2)]
     assert [process.wait() for process in processes] == [0, 0]
     seeds = [record.seed for record in records.read(path)]
