@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bison_ocl.experiments.carry.rerun import job_of
+from bison_ocl.experiments.records.record import Scores, Timing
+from tests import made_up
 from tests.cli.calling import Call, refused
 from tests.digits import few, use
 
@@ -88,18 +90,18 @@ def test_there_is_no_such_file(call: Call, tmp_path: Path) -> None:
 
 
 def test_the_job_of_a_record_is_all_that_it_says(tmp_path: Path) -> None:
-    record = {
-        "method": "bison",
-        "data": "folder:cows",
-        "memory": 50,
-        "seed": 7,
-        "settings": {"beta": 0.3, "dc": True},
-        "stream": "natural",
-        "data_options": {"image_size": 32},
-        "also": {"ncm": {}},
-        "precision": "bf16",
-        "timing": {"compiled": True},
-    }
+    record = made_up.record(
+        method="bison",
+        data="folder:cows",
+        memory=50,
+        seed=7,
+        settings={"beta": 0.3, "dc": True},
+        stream="natural",
+        data_options={"image_size": 32},
+        also={"ncm": Scores(made_up.ONE.accuracy, made_up.ONE.metrics)},
+        precision="bf16",
+        timing=Timing(1.0, 1.0, 2.0, 1.0, compiled=True),
+    )
     job = job_of(record, tmp_path, "cpu", None)
     assert (job.seeds, job.stream, job.also) == ([7], "natural", ("ncm",))
     assert (job.precision, job.data_options) == ("bf16", {"image_size": 32})

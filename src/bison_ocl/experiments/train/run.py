@@ -63,7 +63,7 @@ class Run:
     ) -> None:
         self.spec, self.method, self.stream, self.device = spec.on(device), method, stream, device
         self.also = also
-        self.execution = Execution(device, spec.precision)
+        self.execution = Execution(device, self.spec.precision)
         self.me = self._born()
         self.progress = Progress(also={rule: [] for rule in also})
         self.together: int | None = None
