@@ -22,8 +22,9 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.data import load
+from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.execution import Execution
-from bison_ocl.engine.step import Eager, Engine
+from bison_ocl.engine.step import Engine
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.evaluate.metrics import average_accuracy
 from bison_ocl.experiments.records.environment import commit, environment

@@ -14,7 +14,8 @@ from bison_ocl import Learner, tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine import capture
 from bison_ocl.engine.capture import Captured
-from bison_ocl.engine.step import Eager, Engine
+from bison_ocl.engine.eager import Eager
+from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.bison import Bison

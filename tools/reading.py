@@ -2,8 +2,8 @@
 
     PYTHONPATH=src python tools/reading.py
 
-Followed are imports of methods, losses and memory rules; not the vocabulary that all methods share
-(batches, networks, draws, views).
+Followed are imports of methods, losses, memory and inference rules; not the vocabulary that methods
+share (batches, networks, draws, views, features of the memory).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bison_ocl.methods import METHODS
 
 EVERY_METHOD = ("bison_ocl.engine.step", "bison_ocl.state")
 """the step, and what it works on"""
-FOLLOWED = ("bison_ocl.methods.", "bison_ocl.losses.", "bison_ocl.memory.")
-VOCABULARY = ("bison_ocl.memory.memory",)
+FOLLOWED = ("bison_ocl.methods.", "bison_ocl.losses.", "bison_ocl.memory.", "bison_ocl.inference.")
+VOCABULARY = ("bison_ocl.memory.memory", "bison_ocl.inference.features")
 
 
 def reading(method: str) -> dict[str, int]:

@@ -10,7 +10,8 @@ import torch
 from bison_ocl.engine import capture
 from bison_ocl.engine.capture import Captured, replayed
 from bison_ocl.engine.capture import recorded as really_recorded
-from bison_ocl.engine.step import Eager, Engine
+from bison_ocl.engine.eager import Eager
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from tests.tiny import begin, same, snapshot, stream, without_a_graph
 

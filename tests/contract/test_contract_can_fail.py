@@ -14,7 +14,6 @@ from torch import Tensor
 
 from bison_ocl.batch import Batch
 from bison_ocl.memory.memory import Write
-from bison_ocl.memory.ncm import class_means
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.methods.nearest_mean import NearestMean
@@ -104,7 +103,7 @@ class ReplaysEmptyRows(ER):
 class AveragesTheSpareRow(NearestMean):
     def summarise(self, me: State) -> Any:
         full = replace(me.memory, filled=me.memory.capacity + 1)
-        return class_means(me.net, full, me.classes, self.ncm_normalise)
+        return self.rule.summarise(me.net, full, me.classes)
 
 
 class StoresNothing(ER):

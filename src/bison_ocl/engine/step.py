@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +11,9 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, one_hot, to_float
-from bison_ocl.memory.memory import Memory, Write
-from bison_ocl.memory.ncm import CHUNK, Means, class_means, nearest_mean
+from bison_ocl.inference.features import CHUNK
+from bison_ocl.inference.rule import Rule
+from bison_ocl.memory.memory import Write
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
@@ -122,18 +122,22 @@ class Engine:
         return self._by_chunks(predict, me, summary, x)
 
     @torch.no_grad()
-    def ncm_scores(self, me: State, summary: Any, x: Tensor, normalise: bool = True) -> Tensor:
-        """Scores of the same trained network by nearest class mean, whatever its own rule is."""
-        dtype, network = me.net.dtype, self.method.network
+    def summarise_by(self, rule: Rule, me: State, summary: Any) -> Any:
+        """The method's summary and what another rule of inference needs of the same network."""
 
-        def means(me: State, summary: Any) -> Means:
-            return class_means(network(me, summary), me.memory, me.classes, normalise)
+        def of_rule(me: State, summary: Any) -> Any:
+            return rule.summarise(self.method.network(me, summary), me.memory, me.classes)
+
+        return summary, self.each(of_rule)(me, summary)
+
+    @torch.no_grad()
+    def scores_by(self, rule: Rule, me: State, both: Any, x: Tensor) -> Tensor:
+        """Scores by another rule of inference, from both summaries."""
+        dtype = me.net.dtype
 
         def predict(me: State, both: Any, x: Tensor) -> Tensor:
-            z = network(me, both[0]).features(to_float(x, dtype), "eval")
-            return nearest_mean(z, both[1], normalise)
+            return rule.scores(self.method.network(me, both[0]), both[1], to_float(x, dtype))
 
-        both = (summary, self.each(means)(me, summary))
         return self._by_chunks(predict, me, both, x)
 
     def _by_chunks(self, f: Callable[..., Tensor], me: State, summary: Any, x: Tensor) -> Tensor:
@@ -153,45 +157,3 @@ class Engine:
 
         confusion: Tensor = self.each(count)(test.y, scores.argmax(-1))
         return confusion
-
-
-class Eager:
-    """Steps a state operator by operator; `Captured` replays CUDA graphs."""
-
-    def __init__(self, engine: Engine, me: State) -> None:
-        self.engine, self.me = engine, me
-        self._overwritten: list[tuple[Memory, Batch, Write]] | None = None
-
-    def step(self, new: Batch) -> Tensor:
-        """One step on one stream batch; the loss."""
-        me, learned = self.me, self.engine.learn(self.me, new)
-        if self._overwritten is not None and learned.write is not None:
-            self._overwritten.append((me.memory, *me.memory.overwritten(learned.write)))
-        after, loss = self.engine.stored(me, new, learned)
-        self.take(after)
-        return loss
-
-    def end_task(self) -> None:
-        """Close the current task."""
-        self.take(self.engine.end_task(self.me))
-
-    def take(self, after: State) -> None:
-        """Go on from a state."""
-        self.me = after
-
-    @contextmanager
-    def atomic(self) -> Iterator[None]:
-        """All that happens inside takes effect or, where it fails, none of it does.
-
-        A step changes rows of the memory alone in place, so these are kept while it lasts.
-        """
-        before, self._overwritten = self.me, []
-        try:
-            yield
-        except BaseException:
-            for memory, rows, write in reversed(self._overwritten):
-                memory.write(rows, write)
-            self.me = before
-            raise
-        finally:
-            self._overwritten = None

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.data.storage.places import cache_folder
+from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.execution import Execution
-from bison_ocl.engine.step import Eager
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.images import to_bytes

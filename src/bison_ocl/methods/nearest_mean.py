@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from bison_ocl.memory.ncm import Means, class_means, nearest_mean
+from bison_ocl.inference.nearest_class_mean import Means, NearestClassMean
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
@@ -18,8 +18,12 @@ class NearestMean(Method):
     ncm_normalise: bool = True
     """unit features and unit means; false: as the paper's Alg. 1 prints it"""
 
+    @property
+    def rule(self) -> NearestClassMean:
+        return NearestClassMean(self.ncm_normalise)
+
     def summarise(self, me: State) -> Means:
-        return class_means(me.net, me.memory, me.classes, self.ncm_normalise)
+        return self.rule.summarise(me.net, me.memory, me.classes)
 
     def predict(self, me: State, summary: Means, x: Tensor) -> Tensor:
-        return nearest_mean(me.net.features(x, "eval"), summary, self.ncm_normalise)
+        return self.rule.scores(me.net, summary, x)

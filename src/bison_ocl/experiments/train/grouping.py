@@ -11,7 +11,7 @@ from bison_ocl import tree
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train import devices
 from bison_ocl.experiments.train.run import Run
-from bison_ocl.memory.ncm import CHUNK
+from bison_ocl.inference.features import CHUNK
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import side_by_side
 

@@ -22,10 +22,10 @@ from bison_ocl.experiments.train import devices
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.train.run import Run, Saving, Watcher
-from bison_ocl.experiments.train.score import RULES
 from bison_ocl.files.checkpoint import DamagedFile
 from bison_ocl.files.durable import check_writable, settle, telling
 from bison_ocl.files.lock import claimed
+from bison_ocl.inference.rules import RULES
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory

@@ -6,29 +6,18 @@ Confusion counts come from it, by the method's own rule and by others on the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
-
-from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train.progress import Counts
+from bison_ocl.inference.rules import RULES
 from bison_ocl.state import State
 
 OWN = "own"
 """The method's own rule."""
-
-RULES: dict[str, Callable[..., Tensor]] = {
-    "ncm": Engine.ncm_scores,
-    "ncm-raw": partial(Engine.ncm_scores, normalise=False),
-}
-"""Inference rules that any method with a memory can be scored by, beside its own.
-
-ncm-raw: features and means are not brought to unit length, as the paper's Alg. 1 prints it.
-"""
 
 
 def confusions(
@@ -55,8 +44,10 @@ def counts(
     engine: Engine, me: State, summary: Any, test: Batch, rules: Sequence[str]
 ) -> dict[str, Any]:
     """Confusion counts by its own rule and others: a matrix each, or for a stack a list of them."""
-    found = {rule: RULES[rule](engine, me, summary, test.x) for rule in rules}
-    found[OWN] = engine.scores(me, summary, test.x)
+    found = {OWN: engine.scores(me, summary, test.x)}
+    for rule in rules:
+        both = engine.summarise_by(RULES[rule], me, summary)
+        found[rule] = engine.scores_by(RULES[rule], me, both, test.x)
     return {rule: engine.count(me, test, scores).tolist() for rule, scores in found.items()}
 
 

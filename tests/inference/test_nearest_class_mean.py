@@ -6,27 +6,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from bison_ocl.batch import Batch
-from bison_ocl.memory import ncm
-from bison_ocl.memory.memory import Memory, Write, empty
-from bison_ocl.memory.ncm import Means, class_means, nearest_mean
-from bison_ocl.nets.net import Design, Net
-from bison_ocl.rng import key_of
-from tests.tiny import Flat, same, snapshot, with_params
+from bison_ocl.inference import features
+from bison_ocl.inference.nearest_class_mean import Means, NearestClassMean
+from bison_ocl.memory.memory import Memory, empty
+from bison_ocl.nets.net import Net
+from tests.inference.flat import flat_net, many, memory_of, showing
+from tests.tiny import same, snapshot
 
 
-def flat_net(width: int) -> Net:
-    """Its features are the bytes themselves."""
-    net = Design(Flat(width), {}, {}).born(key_of(0, 0, "init"), 2, torch.float64)
-    return with_params(net, "backbone", weight=255 * torch.eye(width))
+def class_means(net: Net, memory: Memory, classes: int, normalise: bool) -> Means:
+    return NearestClassMean(normalise).summarise(net, memory, classes)
 
 
-def memory_of(rows: list[list[int]], labels: list[int], capacity: int = 0) -> Memory:
-    x = torch.tensor(rows, dtype=torch.uint8)[:, None, None, :]
-    memory = empty(max(capacity, len(rows)), tuple(x.shape[1:]), {}, torch.device("cpu"))
-    memory.x.fill_(255)  # empty rows and the spare one must not count
-    n = len(rows)
-    return memory.write(Batch(x, torch.tensor(labels)), Write(torch.arange(n), torch.tensor(n)))
+def nearest_mean(z: Tensor, means: Means, normalise: bool) -> Tensor:
+    """Scores of images whose features are z."""
+    return NearestClassMean(normalise).scores(flat_net(z.shape[-1]), means, showing(z))
 
 
 EXAMPLE = memory_of([[4, 0], [0, 1], [1, 2]], [0, 0, 1], capacity=5)
@@ -74,13 +68,9 @@ def test_ties_go_to_the_lowest_class() -> None:
     assert nearest_mean(queries, summary, True).argmax(1).tolist() == [1, 2, 1]
 
 
-def many(n: int, classes: int) -> Memory:
-    generator = torch.Generator().manual_seed(n)
-    rows = torch.randint(0, 256, (n, 6), generator=generator)
-    return memory_of(rows.tolist(), torch.randint(0, classes, (n,), generator=generator).tolist())
-
-
-def naive(memory: Memory, z: Tensor, classes: int, normalise: bool) -> list[list[float]]:
+def naive(
+    memory: Memory, z: Tensor, classes: int, normalise: bool, mirror: bool
+) -> list[list[float]]:
     """Distances by loops over queries, classes and stored images."""
 
     def shaped(v: Tensor) -> Tensor:
@@ -88,6 +78,9 @@ def naive(memory: Memory, z: Tensor, classes: int, normalise: bool) -> list[list
 
     features = [row.flatten().double() for row in memory.x[: memory.filled]]
     labels = memory.y[: memory.filled].tolist()
+    if mirror:  # a reversed row is the feature of a mirrored image
+        features, labels = [*features, *(f.flip(0) for f in features)], labels * 2
+        z = torch.stack([(shaped(query) + shaped(query.flip(0))) / 2 for query in z])
     table = []
     for query in z:
         row = []
@@ -99,12 +92,13 @@ def naive(memory: Memory, z: Tensor, classes: int, normalise: bool) -> list[list
     return table
 
 
+@pytest.mark.parametrize("mirror", [True, False])
 @pytest.mark.parametrize("normalise", [True, False])
-def test_equals_a_naive_loop(normalise: bool) -> None:
-    memory = many(40, 5)
+def test_equals_a_naive_loop(normalise: bool, mirror: bool) -> None:
+    memory, rule, net = many(40, 5), NearestClassMean(normalise, mirror), flat_net(6)
     z = 255 * torch.rand(7, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    scores = nearest_mean(z, class_means(flat_net(6), memory, 5, normalise), normalise)
-    expected = torch.tensor(naive(memory, z, 5, normalise), dtype=torch.float64)
+    scores = rule.scores(net, rule.summarise(net, memory, 5), showing(z))
+    expected = torch.tensor(naive(memory, z, 5, normalise, mirror), dtype=torch.float64)
     torch.testing.assert_close(-scores, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -112,7 +106,7 @@ def test_equals_a_naive_loop(normalise: bool) -> None:
 def test_chunks_equal_one_go(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = many(n, 7)
     chunked = class_means(flat_net(6), memory, 7, True)
-    monkeypatch.setattr(ncm, "CHUNK", 10**6)
+    monkeypatch.setattr(features, "CHUNK", 10**6)
     whole = class_means(flat_net(6), memory, 7, True)
     torch.testing.assert_close(chunked.means, whole.means)
     assert torch.equal(chunked.known, whole.known)

@@ -1,0 +1,1 @@
+"""Rules of inference: from a trained network and its memory to scores, whatever the method."""

@@ -1,0 +1,55 @@
+"""Features that rules of inference read: of the memory's images, and of images to classify.
+
+`normalise` brings features to unit length. `mirror` adds mirror images: each stored image counts
+twice, as it is and mirrored, and an image to classify is the sum of its two features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bison_ocl.batch import one_hot, to_float
+from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.heads import unit
+from bison_ocl.nets.net import Net
+
+CHUNK = 500
+"""Images through the network at once: bounds the memory an evaluation takes."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """z: [N, d], features of the memory's rows; own: [N, C], the class of each, none if unused."""
+
+    z: Tensor
+    own: Tensor
+
+
+def stored(net: Net, memory: Memory, classes: int, normalise: bool, mirror: bool) -> Stored:
+    """Features of all stored images, without augmentation."""
+    rows = memory.filled
+    if rows == 0:
+        z = memory.y.new_zeros((1, net.design.backbone.features), dtype=net.dtype)
+        return Stored(z, torch.zeros_like(one_hot(memory.y[:1], classes), dtype=net.dtype))
+    chunks = [memory.x[i : min(i + CHUNK, rows)] for i in range(0, rows, CHUNK)]
+    chunks += [chunk.flip(-1) for chunk in chunks] if mirror else []
+    z = torch.cat([net.features(to_float(chunk, net.dtype), "eval") for chunk in chunks])
+    own = (one_hot(memory.y[:rows], classes) & memory.used[:rows, None]).to(z.dtype)
+    return Stored(unit(z) if normalise else z, torch.cat([own, own]) if mirror else own)
+
+
+def shown(net: Net, x: Tensor, normalise: bool, mirror: bool) -> Tensor:
+    """Features of images to classify, [B, d]; of unit length again where two were added."""
+    z = feature(net, x, normalise)
+    if not mirror:
+        return z
+    both = z + feature(net, x.flip(-1), normalise)
+    return unit(both) if normalise else both / 2
+
+
+def feature(net: Net, x: Tensor, normalise: bool) -> Tensor:
+    z = net.features(x, "eval")
+    return unit(z) if normalise else z

@@ -1,0 +1,71 @@
+"""Linear discriminant over the memory: class means, and one covariance that all classes share.
+
+Fisher 1936, shrunk as by Friedman 1989; on the features of a network in a stream, Hayes & Kanan
+2020 ("Deep SLDA"), who keep running sums where this rule reads the memory. Equal priors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bison_ocl.inference.features import Stored, shown, stored
+from bison_ocl.inference.nearest_class_mean import class_means
+from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.net import Net
+
+
+@dataclass(frozen=True)
+class Discriminant:
+    """weight: [C, d] and bias: [C] of a linear classifier; known: [C], classes with an image."""
+
+    weight: Tensor
+    bias: Tensor
+    known: Tensor
+
+
+@dataclass(frozen=True)
+class LinearDiscriminant:
+    """The most likely class if features spread alike around every class mean."""
+
+    shrinkage: float = 3.0
+    """how many times the covariance's mean diagonal is added to its diagonal"""
+    mirror: bool = False
+    """with mirror images of stored images and of those to classify"""
+
+    def summarise(self, net: Net, memory: Memory, classes: int) -> Discriminant:
+        found = stored(net, memory, classes, normalise=True, mirror=self.mirror)
+        return discriminant(found, self.shrinkage)
+
+    def scores(self, net: Net, summary: Discriminant, x: Tensor) -> Tensor:
+        z = shown(net, x, normalise=True, mirror=self.mirror)
+        return (z @ summary.weight.T + summary.bias).masked_fill(~summary.known, -float("inf"))
+
+
+def discriminant(found: Stored, shrinkage: float) -> Discriminant:
+    """w_c = Σ⁻¹ μ_c and b_c = −½ μ_cᵀ Σ⁻¹ μ_c."""
+    classes = class_means(found)
+    spread = within_class_covariance(found, classes.means)
+    weight = torch.linalg.solve(shrunk(spread, shrinkage), classes.means.T).T
+    return Discriminant(weight, -(weight * classes.means).sum(1) / 2, classes.known)
+
+
+def within_class_covariance(found: Stored, means: Tensor) -> Tensor:
+    """The mean outer product of a feature's distance to its class mean, [d, d]."""
+    used = found.own.sum(1, keepdim=True)
+    apart = (found.z - found.own @ means) * used
+    return apart.T @ apart / used.sum().clamp(min=1)
+
+
+def shrunk(covariance: Tensor, shrinkage: float) -> Tensor:
+    """The covariance with a larger diagonal, so that it can be inverted however few the images.
+
+    Where all images of every class have the same feature, as one image per class has, there is no
+    covariance to shrink. The identity takes its place: the rule is then the nearest class mean.
+    """
+    mean = covariance.diagonal().mean()
+    none = mean <= torch.finfo(mean.dtype).eps ** 2
+    added = torch.where(none, 1.0, shrinkage * mean)
+    return covariance + added * torch.eye(len(covariance), dtype=mean.dtype, device=mean.device)

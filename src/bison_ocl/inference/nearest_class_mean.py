@@ -1,0 +1,49 @@
+"""Nearest class mean over the memory (paper, Alg. 1 lines 23-27; Mensink et al. 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from bison_ocl.inference.features import Stored, shown, stored
+from bison_ocl.memory.distance import squared_distances
+from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.heads import unit
+from bison_ocl.nets.net import Net
+
+
+@dataclass(frozen=True)
+class Means:
+    """means: [C, d]; known: [C], the classes with at least one stored image."""
+
+    means: Tensor
+    known: Tensor
+
+
+@dataclass(frozen=True)
+class NearestClassMean:
+    """The class whose mean feature is nearest."""
+
+    normalise: bool = True
+    """unit features and unit means; false: as the paper's Alg. 1 prints it"""
+    mirror: bool = False
+    """with mirror images of stored images and of those to classify"""
+
+    def summarise(self, net: Net, memory: Memory, classes: int) -> Means:
+        found = class_means(stored(net, memory, classes, self.normalise, self.mirror))
+        return Means(unit(found.means), found.known) if self.normalise else found
+
+    def scores(self, net: Net, summary: Means, x: Tensor) -> Tensor:
+        return nearest_mean(shown(net, x, self.normalise, self.mirror), summary)
+
+
+def class_means(found: Stored) -> Means:
+    """μ_c over all stored images of class c; zero for a class without one."""
+    count = found.own.sum(0)
+    return Means(found.own.T @ found.z / count.clamp(min=1)[:, None], count > 0)
+
+
+def nearest_mean(z: Tensor, means: Means) -> Tensor:
+    """Scores −‖z − μ_c‖²; a class without a stored image is never nearest. z: [B, d] -> [B, C]"""
+    return (-squared_distances(z, means.means)).masked_fill(~means.known, -float("inf"))

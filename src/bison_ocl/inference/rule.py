@@ -1,0 +1,22 @@
+"""What a rule of inference is: a summary of the memory, and scores of images by it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.net import Net
+
+
+class Rule(Protocol):
+    """Pure functions of a network and a memory; they see one run, and work under vmap."""
+
+    def summarise(self, net: Net, memory: Memory, classes: int) -> Any:
+        """What scoring needs, computed once per evaluation."""
+        ...
+
+    def scores(self, net: Net, summary: Any, x: Tensor) -> Tensor:
+        """[B, C] for float images x [B, 3, H, W]; −∞ for a class without a stored image."""
+        ...

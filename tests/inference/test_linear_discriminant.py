@@ -1,0 +1,132 @@
+"""The linear discriminant: a naive loop, scikit-learn, few images, one image a class, no images."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from torch import Tensor
+
+from bison_ocl import tree
+from bison_ocl.inference.linear_discriminant import LinearDiscriminant
+from bison_ocl.inference.nearest_class_mean import NearestClassMean
+from bison_ocl.inference.rules import RULES
+from bison_ocl.memory.memory import Memory, empty
+from tests.inference.flat import flat_net, many, memory_of, showing
+
+NET = flat_net(6)
+
+
+def queries(n: int = 7) -> Tensor:
+    return 255 * torch.rand(n, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+def scored(rule: LinearDiscriminant, memory: Memory, classes: int, z: Tensor) -> Tensor:
+    return rule.scores(NET, rule.summarise(NET, memory, classes), showing(z))
+
+
+def unit(v: Tensor) -> Tensor:
+    return v / v.norm()
+
+
+def rows_of(memory: Memory, mirror: bool) -> tuple[list[Tensor], list[int]]:
+    """Unit features of the stored images, and of their mirror images."""
+    rows = [unit(row.flatten().double()) for row in memory.x[: memory.filled]]
+    labels = memory.y[: memory.filled].tolist()
+    return ([*rows, *(row.flip(0) for row in rows)], labels * 2) if mirror else (rows, labels)
+
+
+def naive(memory: Memory, z: Tensor, classes: int, mirror: bool) -> Tensor:
+    """log-likelihood ratios by loops over classes and images, with an inverted matrix."""
+    rows, labels = rows_of(memory, mirror)
+    pairs = list(zip(rows, labels, strict=True))
+    means = []
+    for c in range(classes):
+        own = [row for row, label in pairs if label == c]
+        means.append(sum(own, torch.zeros(6, dtype=torch.float64)) / len(own))
+    spread = torch.zeros(6, 6, dtype=torch.float64)
+    for row, label in pairs:
+        spread += torch.outer(row - means[label], row - means[label]) / len(pairs)
+    spread += 3 * spread.trace() / 6 * torch.eye(6, dtype=torch.float64)
+    inverse, table = torch.linalg.inv(spread), []
+    for query in z:
+        seen = unit(unit(query) + unit(query.flip(0))) if mirror else unit(query)
+        table.append([float(m @ inverse @ seen - m @ inverse @ m / 2) for m in means])
+    return torch.tensor(table, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("mirror", [True, False])
+def test_equals_a_naive_loop(mirror: bool) -> None:
+    memory, z = many(40, 5, capacity=50), queries()
+    found = scored(LinearDiscriminant(mirror=mirror), memory, 5, z)
+    torch.testing.assert_close(found, naive(memory, z, 5, mirror), rtol=1e-9, atol=1e-9)
+
+
+def test_agrees_with_scikit_learn() -> None:
+    """Its shrinkage s gives (1 − s)·Σ + s·m·I, so ours is s = 3/4, with four times its scores.
+
+    It weighs classes alike, we images: equal where all classes have as many.
+    """
+    rows = torch.randint(0, 256, (60, 6), generator=torch.Generator().manual_seed(0))
+    memory, z = memory_of(rows.tolist(), list(range(4)) * 15), queries(20)
+    features, labels = rows_of(memory, mirror=False)
+    judge = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.75, priors=[0.25] * 4)
+    judge.fit(torch.stack(features).numpy(), labels)
+    theirs = torch.from_numpy(judge.decision_function((z / z.norm(dim=1, keepdim=True)).numpy()))
+    ours = scored(LinearDiscriminant(), memory, 4, z)
+    ours, theirs = (scores - scores[:, :1] for scores in (4 * ours, theirs))
+    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
+
+
+def test_fewer_images_than_numbers_in_a_feature_or_than_classes() -> None:
+    for n, classes in ((4, 2), (3, 10), (1, 3)):
+        memory = many(n, classes)
+        found = scored(LinearDiscriminant(), memory, classes, queries())
+        known = sorted(set(memory.y[:n].tolist()))
+        assert found[:, known].isfinite().all()
+        unknown = [c for c in range(classes) if c not in known]
+        assert (found[:, unknown] == -torch.inf).all()
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_without_spread_it_is_the_nearest_class_mean(copies: int) -> None:
+    """One image a class, or several that are equal: there is no covariance to speak of."""
+    rows = [[9, 1, 3, 200, 7, 7], [0, 50, 80, 1, 90, 3], [33, 33, 33, 0, 0, 250]] * copies
+    memory = memory_of(rows, [0, 1, 2] * copies)
+    ncm = NearestClassMean()
+    expected = ncm.scores(NET, ncm.summarise(NET, memory, 3), showing(queries(50)))
+    found = scored(LinearDiscriminant(), memory, 3, queries(50))
+    assert torch.equal(found.argmax(1), expected.argmax(1))
+    assert found.isfinite().all()
+
+
+def test_one_image_of_a_class_beside_many_of_others() -> None:
+    lonely, others = [9, 1, 3, 200, 7, 7], [[i, 50, 80, 1, 90, 3] for i in range(9)]
+    memory = memory_of([lonely, *others], [0, *[1] * 9])
+    found = scored(LinearDiscriminant(), memory, 2, torch.tensor([lonely, others[4]]).double())
+    assert found.isfinite().all()
+    assert found.argmax(1).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_an_empty_memory_knows_no_class(name: str) -> None:
+    rule, memory = RULES[name], empty(5, (1, 1, 6), {}, torch.device("cpu"))
+    found = rule.scores(NET, rule.summarise(NET, memory, 3), showing(queries()))
+    assert (found == -torch.inf).all()
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_rules_work_under_vmap_and_change_nothing(name: str) -> None:
+    rule = RULES[name]
+    memories = [many(20, 3, capacity=30) for _ in range(2)]
+    before = [tree.map_leaves(torch.clone, memory) for memory in memories]
+
+    def both(net: object, memory: Memory, x: Tensor) -> Tensor:
+        return rule.scores(NET, rule.summarise(NET, memory, 3), x)
+
+    stacked = tree.stack([(NET, memory, showing(queries())) for memory in memories])
+    found = tree.vectorised(both)(*stacked)
+    for i, memory in enumerate(memories):
+        torch.testing.assert_close(found[i], both(NET, memory, showing(queries())))
+        pairs = zip(tree.leaves(memory), tree.leaves(before[i]), strict=True)
+        assert all(torch.equal(a, b) for a, b in pairs)
