@@ -18,13 +18,14 @@ from torch import Tensor, nn
 
 import bison_ocl.learner.learner
 from bison_ocl import Learner, UserError, tree
-from bison_ocl.batch import Batch
+from bison_ocl.batch import Batch, to_float
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run
 from bison_ocl.files import checkpoint
+from bison_ocl.inference.rules import RULES
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
@@ -808,6 +809,38 @@ def test_on_a_cpu_compiling_changes_nothing() -> None:
     assert same(everything(one), everything(other))
 
 
+# --- rules of inference ---
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_a_rule_reads_the_network_and_the_memory(rule: str, tmp_path: Path) -> None:
+    learner, plain = trained("er", rule=rule), trained("er")
+    assert same(everything(learner), everything(plain))
+    x, me = images(torch.arange(8)), state(learner)
+    summary = RULES[rule].summarise(me.net, me.memory, me.classes)
+    scores = RULES[rule].scores(me.net, summary, to_float(x))[:, : len(learner.labels)]
+    assert torch.equal(torch.from_numpy(learner.predict_proba(x)), scores.softmax(1))
+    learner.save(tmp_path / "herd")
+    again = Learner.load(tmp_path / "herd", backbone=backbone())
+    assert (again.predict_proba(x) == learner.predict_proba(x)).all()
+    more, y = herd(20, seed=1)
+    learner.observe(more, [ANIMALS[i] for i in y])
+    assert not (again.predict_proba(x) == learner.predict_proba(x)).all()
+
+
+def test_rules_also_read_the_network_that_gdumb_trains_when_asked() -> None:
+    learner = trained("gdumb", rule="ld", epochs=1)
+    assert set(learner.predict(images(torch.arange(4)))) <= set(ANIMALS)
+
+
+@pytest.mark.parametrize("said", ["lda", 3, ["ld"]])
+def test_a_file_with_another_rule_is_refused(said: Any, tmp_path: Path) -> None:
+    tensors, header = on_disk(trained(), tmp_path / "herd")
+    checkpoint.write(tmp_path / "herd", tensors, header | {"rule": said})
+    with pytest.raises(UserError, match="for 'rule'"):
+        Learner.load(tmp_path / "herd", backbone=backbone())
+
+
 # --- bad input ---
 
 OK = images(torch.arange(2))
@@ -900,6 +933,8 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("bison", {"dc": False}, "add paf=off"),
         ("er", {"device": "gpu"}, "device='gpu': give cpu or cuda"),
         ("er", {"device": "meta"}, "device='meta': give cpu or cuda"),
+        ("er", {"rule": "lda"}, "unknown rule 'lda': did you mean 'ld'"),
+        ("finetune", {"rule": "ld"}, "rule='ld' needs a memory, and this method keeps none"),
         ("er", {"precision": "fp16"}, "precision fp16: choose tf32, bf16 or fp32"),
         ("er", {"lr": 10**400}, "lr"),
         ("er", {"stream_batch": 10**20}, "whole number from 1 to 2,147,483,647"),

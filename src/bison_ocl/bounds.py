@@ -17,3 +17,4 @@ class Bound:
 
 Positive = Annotated[float, Bound(lambda value: value > 0, "a number above 0")]
 Share = Annotated[float, Bound(lambda value: 0 <= value <= 1, "a number from 0 to 1")]
+Decay = Annotated[float, Bound(lambda value: 0 <= value < 1, "a number from 0 to below 1")]

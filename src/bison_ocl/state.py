@@ -12,6 +12,7 @@ from torch import Tensor
 from bison_ocl import rng
 from bison_ocl.batch import Batch, present
 from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.average import unflat
 from bison_ocl.nets.net import Net, Params
 from bison_ocl.nets.optimiser import Moments
 
@@ -36,6 +37,8 @@ class State:
     """whether the classes were given in advance: then all of them take part in the losses"""
     later: bool = False
     """whether some task is finished, on the host: code may branch on it"""
+    average: Tensor | None = None
+    """[P]: the average of the network over the steps, if one is kept (nets/average.py)"""
 
     def key(self, name: str) -> rng.Key:
         """The key of a draw at this step."""
@@ -73,6 +76,12 @@ class State:
     def grad(self, loss: Callable[..., Tensor], *batches: Batch) -> tuple[Tensor, Params]:
         """The gradient of loss(me, *batches) in the network's parameters."""
         return self.net.grad(lambda net: loss(replace(self, net=net), *batches))
+
+    def averaged(self) -> State:
+        """The same with the averaged network for the live one; itself where none is kept."""
+        if self.average is None:
+            return self
+        return replace(self, net=unflat(self.average, self.net))
 
     def with_extra(self, **extra: Any) -> State:
         return replace(self, extra=self.extra | extra)

@@ -58,6 +58,20 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
 
 
+def test_averages_and_rules_are_scored_beside_the_methods_own(call: Call, tmp_path: Path) -> None:
+    words = ["run", "er", *SMALL, "--average", "0.9", "--also", "ncm,ld-mirror", "--out", tmp_path]
+    said = call(*words, "--also", "averaged+ld")
+    assert said.status == 0
+    (record,) = records(tmp_path)
+    assert record["settings"]["average"] == 0.9
+    assert list(record["also"]) == ["ncm", "ld-mirror", "averaged+ld", "averaged"]
+    refused(call("run", "er", *SMALL, "--average", "1", "--out", tmp_path), "average=1", "below 1")
+    words = ["run", "finetune", *SMALL, "--also", "ld", "--out", tmp_path]
+    refused(call(*words), "--also ld needs a memory")
+    words = ["run", "gdumb", *SMALL, "--average", "0.9", "--out", tmp_path]
+    refused(call(*words), "average has no effect on gdumb")
+
+
 class Interrupted(SystemExit):
     """Ends a run as a kill would, but leaves the process alive."""
 

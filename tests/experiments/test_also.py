@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.train.runner import Job, run
+from bison_ocl.inference.readouts import READOUTS
 from tests.digits import shrunk, use
 
 
@@ -75,6 +77,8 @@ def test_unknown_rules_and_methods_without_memory_are_refused(tmp_path: Path) ->
         records(job(tmp_path, also=("nmc",)))
     with pytest.raises(UserError, match="keeps none"):
         records(job(tmp_path, "finetune", also=("ncm",)))
+    with pytest.raises(UserError, match="needs averaged weights: add --average"):
+        records(job(tmp_path, also=("averaged+ld",)))
     assert not (tmp_path / "results.jsonl").exists()
 
 
@@ -102,3 +106,26 @@ def test_a_diverged_run_still_gives_a_record(tmp_path: Path) -> None:
     assert 0 < found.refused_steps < found.losses.steps[-1]
     assert None not in found.log[-1].values()
     assert 0 <= found.metrics.AA <= 1
+
+
+def test_every_readout_of_one_network_is_in_the_record(tmp_path: Path) -> None:
+    asked = job(tmp_path, also=tuple(READOUTS))
+    (found,) = records(replace(asked, settings={**asked.settings, "average": "0.9"}))
+    assert list(found.also) == list(READOUTS)
+    assert all(0 <= one.metrics.AA <= 1 for one in found.also.values())
+    assert len({str(one.confusion) for one in found.also.values()}) > len(READOUTS) // 2
+    again = job(tmp_path, also=("averaged",))
+    assert records(replace(again, settings={**again.settings, "average": "0.9"})) == [found]
+
+
+def test_a_run_without_averages_is_another_than_one_with(tmp_path: Path) -> None:
+    """Records from before there were averages are of runs without."""
+    records(job(tmp_path))
+    line = json.loads((tmp_path / "results.jsonl").read_text())
+    del line["settings"]["average"]
+    (tmp_path / "results.jsonl").write_text(json.dumps(line) + "\n")
+    (found,) = records(job(tmp_path))
+    assert "average" not in found.settings, "it counts as finished"
+    asked = job(tmp_path)
+    records(replace(asked, settings={**asked.settings, "average": "0.9"}))
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2

@@ -95,6 +95,15 @@ def test_the_name_is_a_file_name_that_stays() -> None:
     assert "/" not in SPEC.name
 
 
+def test_runs_without_averaged_weights_keep_the_names_of_their_files() -> None:
+    def with_average(value: float) -> Spec:
+        return replace(SPEC, settings=SPEC.settings | {"average": value})
+
+    assert with_average(0.0).name == SPEC.name != with_average(0.995).name
+    assert SPEC.settings == {"lr": 0.1, "joint": False}
+    assert with_average(0.0).settings["average"] == 0.0
+
+
 def test_runs_from_before_there_was_a_precision_are_tf32() -> None:
     old = {name: value for name, value in vars(SPEC).items() if name != "precision"}
     assert Spec(**old).identity == SPEC.identity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,9 +50,19 @@ def run(
     save_model: Annotated[
         bool, typer.Option("--save-model", help="Keep each trained model, for Learner.load.")
     ] = False,
+    average: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep an average of the weights with this decay per step, such as 0.995, "
+            "and score it too, as `averaged`."
+        ),
+    ] = None,
     also: Annotated[
         list[str] | None,
-        typer.Option(help="Score the same networks by another rule too: ncm, ncm-raw."),
+        typer.Option(
+            help="Score the same networks by other rules too: ncm, ncm-raw or ld, each also with "
+            "-mirror; averaged+ld-mirror reads the averaged weights. Repeatable, or with commas."
+        ),
     ] = None,
     seeds_at_once: Annotated[
         int | None,
@@ -85,7 +96,7 @@ def run(
         data,
         memory,
         asked,
-        parse(settings or []),
+        parse(settings or []) | ({} if average is None else {"average": str(average)}),
         out,
         device=chosen_device(device),
         resume=resume,
@@ -94,7 +105,7 @@ def run(
         stream=stream,
         data_dir=data_dir,
         data_options=folder_options(image_size, tasks, held_out),
-        also=tuple(dict.fromkeys(also or ())),
+        also=readouts(also or [], average),
         seeds_at_once=seeds_at_once,
         precision=precision,
         compiling=compiling,
@@ -110,6 +121,12 @@ def run(
         track_all(found, tracking)
     if any(line.AI is None for line in lines):
         say(f"AI needs FINE-TUNE on the same seeds: {shlex.join(reference(job, seeds))}")
+
+
+def readouts(texts: Sequence[str], average: float | None) -> tuple[str, ...]:
+    """The names of --also, each once; `averaged` is among them where weights are averaged."""
+    names = [name.strip() for text in texts for name in text.split(",")]
+    return tuple(dict.fromkeys([*names, "averaged"] if average else names))
 
 
 def reference(job: Job, seeds: str) -> list[str]:

@@ -15,6 +15,7 @@ from bison_ocl.inference.features import CHUNK
 from bison_ocl.inference.rule import Rule
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.method import Method
+from bison_ocl.nets.average import moved
 from bison_ocl.state import State
 
 Each = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -73,6 +74,9 @@ class Engine:
         before = {name: getattr(me, name) for name in LEARNED}
         kept = tree.choose(ok, {name: learned.changed[name] for name in before}, before)
         after = replace(me, **learned.changed | kept, memory=memory, refused=me.refused + ~ok)
+        if me.average is not None:
+            average = moved(me.average, after.net, me.step, self.method.average, ok)
+            after = replace(after, average=average)
         return after, learned.loss.masked_fill(~ok, torch.nan)
 
     def learn(self, me: State, new: Batch) -> Learned:

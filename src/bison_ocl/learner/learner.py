@@ -23,8 +23,10 @@ from bison_ocl.batch import Batch
 from bison_ocl.data.storage.places import cache_folder
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.execution import Execution
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, unknown
 from bison_ocl.files import checkpoint
+from bison_ocl.inference.rules import RULES
+from bison_ocl.learner.growth import grown
 from bison_ocl.learner.images import to_bytes
 from bison_ocl.learner.labels import Labels
 from bison_ocl.methods.method import Method
@@ -66,6 +68,7 @@ def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Lea
                     return f(self, *arguments, **named)
             except BaseException as error:
                 vars(self).update(before)
+                self._summary = None  # it may be of buffers that the call wrote to
                 if isinstance(error, Unlearnable):
                     self._forget_unless_learned()
                 raise
@@ -85,6 +88,9 @@ class Learner:
     first call of `new_task`; None switches it off. Settings are the method's: `beta=0.2`.
     Threads may share a learner: while one is in it, others wait.
 
+    `rule` is the rule of inference: ncm, ncm-raw or ld, each also with -mirror; None: the method's
+    own. With the setting `average`, such as 0.995, the averaged weights predict.
+
     On `device="cuda"` steps are replayed CUDA graphs, unless `backbone` is given. `precision` is
     that of the convolutions: tf32, bf16 or fp32. On a GPU `compile=True` compiles steps first: the
     first one takes a minute, and the cache folder keeps what was compiled.
@@ -102,6 +108,7 @@ class Learner:
         device: str = "cpu",
         precision: Precision = "tf32",
         compile: bool = False,
+        rule: str | None = None,
         **settings: Any,
     ) -> None:
         check_kinds(method, backbone)
@@ -115,6 +122,8 @@ class Learner:
         self._task_gap = None if task_gap is None else whole("task_gap", task_gap)
         self.method = configured(method, None, settings)
         check_memory(self.method, self._memory)
+        check_rule(rule, self.method)
+        self._rule = rule
         self._engine = self._execution.engine(self.method)
         self._labels = Labels(limit=self._classes)
         self._steps_without_news = 0
@@ -240,11 +249,22 @@ class Learner:
             raise UserError("nothing has been learned yet: call observe before predict")
         self._warn_of_refused_steps()
         if self._summary is None:
-            self._summary = self._engine.summarise(self._state)
+            self._summary = self._summarised(self._state.averaged())
         if len(x) == 0:
             return torch.zeros(0, len(self._labels))
-        scores = self._engine.scores(self._state, self._summary, x.to(self._execution.device))
+        (me, summary), x = self._summary, x.to(self._execution.device)
+        if self._rule is None:
+            scores = self._engine.scores(me, summary, x)
+        else:
+            scores = self._engine.scores_by(RULES[self._rule], me, summary, x)
         return scores[:, : len(self._labels)].cpu()
+
+    def _summarised(self, me: State) -> tuple[State, Any]:
+        """The state that predicts, and what its rule of inference needs."""
+        summary = self._engine.summarise(me)
+        if self._rule is not None:
+            summary = self._engine.summarise_by(RULES[self._rule], me, summary)
+        return me, summary
 
     # --- files ---
 
@@ -270,6 +290,7 @@ class Learner:
             "task_gap": self._task_gap,
             "steps_without_news": self._steps_without_news,
             "precision": self._execution.precision,
+            "rule": self._rule,
             "fixed": fixed,
         }
         checkpoint.write(Path(path), tensors, header)
@@ -301,6 +322,8 @@ class Learner:
         header["classes"].check(header["classes"].value in (None, rows))
         precision = values.get("precision", "tf32")  # files had none before there was a choice
         header["precision"].check(precision in PRECISIONS)
+        rule = values.get("rule")
+        header["rule"].check(rule is None or rule in list(RULES))
         learner = cls(
             method,
             memory=header["memory"].whole(),
@@ -311,6 +334,7 @@ class Learner:
             device=device,
             precision=precision,
             compile=compile,
+            rule=rule,
             **settings,
         )
         learner._labels = Labels.decoded([x.value for x in header["labels"].items()], rows)
@@ -358,7 +382,7 @@ class Learner:
     def __copy__(self) -> Learner:
         """A learner of its own: rows of a memory are written in place, so they are not shared."""
         twin = object.__new__(type(self))
-        vars(twin).update(vars(self) | {"_turns": Turns()})
+        vars(twin).update(vars(self) | {"_turns": Turns(), "_summary": None})
         if self._state is not None:
             memory = tree.map_leaves(torch.clone, self._state.memory)
             twin._go_on_from(replace(self._state, memory=memory))
@@ -367,7 +391,7 @@ class Learner:
     @entered
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and deep copies: the state without its graphs, which are recorded anew."""
-        return vars(self) | {"_body": self._state}
+        return vars(self) | {"_body": self._state, "_summary": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)
@@ -414,7 +438,7 @@ class Learner:
         assert self._body is not None
         while classes > (me := self._body.me).classes:
             larger = self._born(tuple(me.memory.x.shape[1:]), 2 * me.classes)
-            self._body.take(tree.paste(me, larger))
+            self._body.take(grown(me, larger))
         return self._body
 
     def _check_shape(self, x: Tensor) -> None:
@@ -446,6 +470,16 @@ def check_kinds(method: object, backbone: object) -> None:
         raise UserError(f"method={method!r}: give its name, such as 'bison'")
     if not (backbone is None or isinstance(backbone, nn.Module)):
         raise UserError(f"backbone={backbone!r}: give a torch.nn.Module that returns features")
+
+
+def check_rule(name: object, method: Method) -> None:
+    """A rule of inference that there is, for a method with a memory to read."""
+    if name is None:
+        return
+    if name not in list(RULES):
+        raise UserError(unknown("rule", str(name), RULES))
+    if not method.replays:
+        raise UserError(f"rule={name!r} needs a memory, and this method keeps none")
 
 
 def check_device(name: str) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.bounds import Positive
+from bison_ocl.bounds import Decay, Positive
 from bison_ocl.card import Card
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.memory.memory import Write
@@ -58,6 +58,8 @@ class Method(Card):
     """whether training uses the ends of tasks"""
     ignores: ClassVar[tuple[str, ...]] = ()
     """settings that every method has and this one does not read"""
+    reads_average: ClassVar[bool] = False
+    """whether its own rule of inference reads the averaged weights"""
 
     lr: Positive = 0.1
     """learning rate of SGD"""
@@ -75,6 +77,8 @@ class Method(Card):
     """softmax over the seen classes only (the paper's formula), not over all (its numbers)"""
     exact_reservoir: bool = False
     """count item by item in the reservoir, not batch by batch"""
+    average: Decay = 0.0
+    """decay per step of an average of the weights, kept beside them; 0 keeps none"""
 
     # --- what a run starts from ---
 

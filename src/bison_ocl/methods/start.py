@@ -8,6 +8,7 @@ from bison_ocl import rng
 from bison_ocl.errors import UserError
 from bison_ocl.memory.memory import empty
 from bison_ocl.methods.method import Method
+from bison_ocl.nets.average import flat
 from bison_ocl.nets.net import Backbone, Design
 from bison_ocl.state import State
 
@@ -41,6 +42,7 @@ def first_state(
         table=torch.full((classes,), -1, device=device),
         refused=zero.clone(),
         closed=closed,
+        average=flat(net) if method.average else None,
     )
 
 

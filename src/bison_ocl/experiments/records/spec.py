@@ -41,6 +41,8 @@ class Spec:
         said = self.as_spec()
         if self.precision == PLAIN:  # files from before there was a choice keep their names
             del said["precision"]
+        if not self.settings.get("average"):  # and so do those from before weights were averaged
+            said["settings"] = {k: v for k, v in self.settings.items() if k != "average"}
         digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
         data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
         return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"

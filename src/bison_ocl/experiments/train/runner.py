@@ -25,7 +25,7 @@ from bison_ocl.experiments.train.run import Run, Saving, Watcher
 from bison_ocl.files.checkpoint import DamagedFile
 from bison_ocl.files.durable import check_writable, settle, telling
 from bison_ocl.files.lock import claimed
-from bison_ocl.inference.rules import RULES
+from bison_ocl.inference.readouts import READOUTS
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory
@@ -242,10 +242,12 @@ def check_interrupted(job: Job, specs: Sequence[Spec]) -> None:
             )
 
 
-def check_also(rules: Sequence[str], method: Method) -> None:
-    """Refuse rules that do not exist or have nothing to work with."""
-    for rule in rules:
-        if rule not in RULES:
-            raise UserError(unknown("rule for --also", rule, RULES))
-        if not method.replays:
-            raise UserError(f"--also {rule} needs a memory, and this method keeps none")
+def check_also(readouts: Sequence[str], method: Method) -> None:
+    """Refuse readouts that do not exist or have nothing to work with."""
+    for name in readouts:
+        if name not in READOUTS:
+            raise UserError(unknown("rule for --also", name, READOUTS))
+        if READOUTS[name].rule is not None and not method.replays:
+            raise UserError(f"--also {name} needs a memory, and this method keeps none")
+        if READOUTS[name].weights == "averaged" and not method.average:
+            raise UserError(f"--also {name} needs averaged weights: add --average 0.995")

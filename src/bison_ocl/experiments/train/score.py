@@ -1,54 +1,71 @@
 """A test: all test images of the classes met so far, classified once, for all runs of a stack.
 
-Confusion counts come from it, by the method's own rule and by others on the same network.
+Confusion counts come from it, by the method's own rule and by other readouts of the same network.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train.progress import Counts
-from bison_ocl.inference.rules import RULES
+from bison_ocl.inference.readouts import READOUTS, Readout
 from bison_ocl.state import State
 
 OWN = "own"
 """The method's own rule."""
 
 
+Read = dict[str, tuple[State, Any]]
+"""a state and the method's summary of it, by whose weights are read: live, averaged"""
+
+
 def confusions(
-    engine: Engine, me: State, tests: Sequence[Batch], rules: Sequence[str] = ()
+    engine: Engine, me: State, tests: Sequence[Batch], also: Sequence[str] = ()
 ) -> list[dict[str, Counts]]:
-    """For each run its counts by rule. me: one run's state, or a stack where there are more tests.
+    """For each run its counts by readout. me: one run's state, or a stack if there are more tests.
 
     Test sets of one length are classified in one go, others run by run.
     """
-    summary = engine.summarise(me)
+    own = Readout("averaged" if engine.method.reads_average else "live")
+    readouts = {OWN: own} | {name: READOUTS[name] for name in also}
+    read: Read = {
+        weights: read_by(engine, me, weights)
+        for weights in dict.fromkeys(readout.weights for readout in readouts.values())
+    }
     if len(tests) == 1:
-        return [counts(engine, me, summary, tests[0], rules)]
+        return [counts(engine, read, tests[0], readouts)]
     if len({len(test) for test in tests}) == 1:
-        by_rule = counts(engine, me, summary, tree.stack(tests), rules)
-        return [{rule: of_runs[i] for rule, of_runs in by_rule.items()} for i in range(len(tests))]
+        by_name = counts(engine, read, tree.stack(tests), readouts)
+        return [{name: of_runs[i] for name, of_runs in by_name.items()} for i in range(len(tests))]
     alone = Engine(engine.method)
-    return [
-        counts(alone, tree.pick(me, i), tree.pick(summary, i), test, rules)
-        for i, test in enumerate(tests)
-    ]
+    return [counts(alone, tree.pick(read, i), test, readouts) for i, test in enumerate(tests)]
+
+
+def read_by(engine: Engine, me: State, weights: str) -> tuple[State, Any]:
+    """The state whose network is read, and the method's summary of it."""
+    me = me.averaged() if weights == "averaged" else me
+    return me, engine.summarise(me)
 
 
 def counts(
-    engine: Engine, me: State, summary: Any, test: Batch, rules: Sequence[str]
+    engine: Engine, read: Read, test: Batch, readouts: Mapping[str, Readout]
 ) -> dict[str, Any]:
-    """Confusion counts by its own rule and others: a matrix each, or for a stack a list of them."""
-    found = {OWN: engine.scores(me, summary, test.x)}
-    for rule in rules:
-        both = engine.summarise_by(RULES[rule], me, summary)
-        found[rule] = engine.scores_by(RULES[rule], me, both, test.x)
-    return {rule: engine.count(me, test, scores).tolist() for rule, scores in found.items()}
+    """Confusion counts by readout: a matrix each, or for a stack a list of them."""
+    found: dict[str, Any] = {}
+    for name, readout in readouts.items():
+        me, summary = read[readout.weights]
+        if readout.rule is None:
+            scores = engine.scores(me, summary, test.x)
+        else:
+            both = engine.summarise_by(readout.rule, me, summary)
+            scores = engine.scores_by(readout.rule, me, both, test.x)
+        found[name] = engine.count(me, test, scores).tolist()
+    return found
 
 
 def logs(engine: Engine, me: State, runs: int) -> list[dict[str, float | None]]:

@@ -34,7 +34,7 @@ class GDumb(Method):
     look = Look(OLIVE, "P")
     learned = ()
     learned_at_test = 60
-    ignores = ("joint", "exact_reservoir")
+    ignores = ("joint", "exact_reservoir", "average")
 
     lr: Positive = 0.01
     """learning rate of SGD; at the paper's common 0.1 its numbers are farther away"""

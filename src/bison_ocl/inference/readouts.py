@@ -1,0 +1,28 @@
+"""Ways to read the same trained network, by name: `ld`, `averaged`, `averaged+ld-mirror`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bison_ocl.inference.rule import Rule
+from bison_ocl.inference.rules import RULES
+
+
+@dataclass(frozen=True)
+class Readout:
+    """Which weights are read, and by which rule of inference."""
+
+    weights: Literal["live", "averaged"] = "live"
+    rule: Rule | None = None
+    """None: the method's own"""
+
+
+AVERAGED = "averaged"
+"""The averaged weights by the method's own rule; a prefix where another rule reads them."""
+
+READOUTS = (
+    {name: Readout("live", rule) for name, rule in RULES.items()}
+    | {AVERAGED: Readout("averaged")}
+    | {f"{AVERAGED}+{name}": Readout("averaged", rule) for name, rule in RULES.items()}
+)
