@@ -22,7 +22,7 @@ Written by `make faults` on {date}: {machine}, {cores} cores, torch {torch}, Pyt
 commit {commit}; {minutes:.0f} minutes. `make test` makes the same attacks, a few of each
 ([tests/faults](../tests/faults)).
 
-| attack | made | outcome | worst, s | memory, MB |
+| attack | made | outcome | worst, processor s | memory, MB |
 |---|---:|---|---:|---:|
 {rows}
 
@@ -30,9 +30,9 @@ commit {commit}; {minutes:.0f} minutes. `make test` makes the same attacks, a fe
   times, and resumed until it is finished. Bit-equal: its records and models are those of an
   undisturbed run, each there once.
 - **Mutations**: bits flipped, bytes replaced, cut out, doubled or appended, files cut off;
-  *forged*: contents that no version writes, under a checksum that fits. Each copy is read with a
-  gigabyte of memory and five seconds at most, and no code may run. Other values: the format has no
-  checksum, and the copy is a good file with other contents.
+  *forged*: contents that no version writes, under a checksum that fits. Each copy is read with at
+  most a gigabyte of memory and five seconds of the processor, and no code may run. Other values:
+  the format has no checksum, and the copy is a good file with other contents.
 - **Disk**: each call of a run that changes the disk fails in turn. *Stopped, kept*: the run ended
   in one line, and resumed it was bit-equal; *bit-equal*: it did not need the call.
 - **Threads**: eight of them observe, predict, save and load for a minute. All that was observed was

@@ -90,7 +90,7 @@ def compared(out: Path, whole: Path, seeds: Sequence[int]) -> str:
         return "records lost or doubled"
     if sorted(found, key=by_seed) != sorted(wanted, key=by_seed):
         return "records differ"
-    names = [sorted(path.name for path in (place / "models").iterdir()) for place in (out, whole)]
+    names = [models(place) for place in (out, whole)]
     if names[0] != names[1]:
         return "models lost"
     for name in names[0]:
@@ -98,6 +98,11 @@ def compared(out: Path, whole: Path, seeds: Sequence[int]) -> str:
         if one != other or not same(a, b):
             return "models differ"
     return "bit-equal"
+
+
+def models(out: Path) -> list[str]:
+    """Files of models. An unfinished one is cleared once the process that wrote it is gone."""
+    return sorted(path.name for path in (out / "models").iterdir() if path.name[0] != ".")
 
 
 def told(out: Path) -> list[dict[str, Any]]:
