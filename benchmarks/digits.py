@@ -53,8 +53,8 @@ def write(records: list[Record], page: Path) -> None:
         "# Every method on split-digits\n\n"
         "Written by `python -m benchmarks.digits`; records in "
         "[`results/digits/results.jsonl`](../results/digits/results.jsonl). Memory 100, percent, "
-        "mean ± standard deviation over n seeds. 140 steps are few: methods that predict by a "
-        "trained head swing by tens of points between seeds.\n\n"
+        "mean ± standard deviation over n seeds. A run has only 140 steps: methods that predict by "
+        "a trained head vary by tens of points between seeds.\n\n"
         + markdown(replace(table, lines=tuple(ranked)))
         + "\nMeasured on "
         + "; ".join(sorted(told))
