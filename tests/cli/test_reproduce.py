@@ -43,7 +43,7 @@ def test_list_shows_every_item_with_runs_and_an_honest_estimate(
     assert lines["balance"].split()[-4:-2] == ["630", "0"]
     assert lines["all"].split()[-4:-2] == ["2195", "2195"]
     assert "Figure 7" in lines["confusion"]
-    assert "a step of ER takes 100 ms here, timed just now" in said.out
+    assert "a step of ER takes 100 ms, measured now" in said.out
     assert "processes: 2" in said.out
 
 
@@ -59,7 +59,7 @@ def test_on_a_gpu_what_must_run_alone_is_reckoned_by_steps_of_its_own(
     lines = {line.split()[0]: line for line in said.splitlines()[1:15]}
     assert lines["efficiency"].endswith("86 s")  # 4 cells, each trained twice, 5,250 to 5,458 steps
     assert lines["confusion"].endswith("25 s")
-    assert "takes 0.5 ms here, for each of ten seeds, or 2 ms alone, timed just now" in said
+    assert "takes 0.5 ms per seed with ten at once, 2 ms alone, measured now" in said
 
 
 def test_plan_prints_what_would_run_and_runs_nothing(call: Call, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_plan_prints_what_would_run_and_runs_nothing(call: Call, tmp_path: Path)
     )
     assert said.status == 0
     assert "filters=64 buffer_batch=64" in said.out
-    assert "15 runs, 15 seeds of each; 15 of them to run" in said.out
+    assert "15 runs, 15 seeds per cell; 15 left to run" in said.out
     assert not list(tmp_path.iterdir())
 
 
@@ -85,7 +85,7 @@ def test_it_runs_reports_and_goes_on(call: Call, tmp_path: Path) -> None:
     assert [record["method"] for record in found] == ["finetune", *["bison"] * 6]
     assert "ablation" in (tmp_path / "RESULTS.md").read_text()
     planned = call(*words[:-2], "--seeds", "0-1", "--plan", "--out", tmp_path)
-    assert "14 runs, 2 seeds of each; 7 of them to run" in planned.out
+    assert "14 runs, 2 seeds per cell; 7 left to run" in planned.out
 
 
 def test_a_failed_run_is_named_and_the_status_says_so(
@@ -126,7 +126,7 @@ def test_if_every_run_fails_there_is_no_report_and_the_status_says_so(
         (["reproduce", "tabel1"], "did you mean 'table1'"),
         (["reproduce", "table1", "--seeds", "x"], "such as 0-9"),
         (["reproduce", "table1", "--memory", "few"], "whole numbers"),
-        (["reproduce", "table1", "--processes", "0"], "--processes must be above 0"),
+        (["reproduce", "table1", "--processes", "0"], "--processes 0: expected a number above 0"),
         (["reproduce", "table1", "--methods", ","], "--methods is empty"),
         (["reproduce", "table1", "--engine", "slurm"], "'slurm' is not one of 'local', 'ray'"),
         (["reproduce", "table1", "--address", "auto"], "add --engine ray"),
@@ -155,8 +155,8 @@ def test_several_items_run_in_turn_and_share_their_runs(call: Call, tmp_path: Pa
     assert "confusion: 3 runs to do" in said.err
     assert "similar-pairs: 0 runs to do, 0 finished, 3 copied" in said.err
     planned = call("reproduce", "all", *SMALL[:2], "--plan", "--out", tmp_path)
-    assert planned.out.count("seeds of each") == 12  # `efficiency` has one
-    assert "efficiency: 2 runs, 1 seed of each" in planned.out
+    assert planned.out.count("seeds per cell") == 12  # `efficiency` has one
+    assert "efficiency: 2 runs, 1 seed per cell" in planned.out
 
 
 def test_results_of_another_schema_beside_it_cost_the_report_not_the_runs(
@@ -181,7 +181,10 @@ def test_a_machine_without_a_package_of_the_report_costs_the_report_not_the_runs
     said = call("reproduce", "confusion", *SMALL, *words)
     assert said.status == 2
     assert "the runs are kept" in said.err.splitlines()[-1]
-    assert "`bison-ocl report` on a machine that has plotly" in said.err.splitlines()[-1]
+    assert (
+        "plotly is missing; run `bison-ocl report` on a machine that has it"
+        in said.err.splitlines()[-1]
+    )
     assert len((tmp_path / "confusion/results.jsonl").read_text().splitlines()) == 1
 
 

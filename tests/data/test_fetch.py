@@ -230,7 +230,7 @@ def test_the_command_fetches_and_tells_the_next_step(
     asked = ["data", "fetch", "split-cifar10", "--data-dir", str(tmp_path)]
     result = CliRunner().invoke(app, asked, catch_exceptions=False)
     assert result.exit_code == 0
-    assert f"{tmp_path / 'some.tar.gz'} is whole" in result.output
+    assert f"{tmp_path / 'some.tar.gz'} is complete" in result.output
     assert "1.5/1.5 MB" in result.output
 
 

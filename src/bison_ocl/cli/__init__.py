@@ -1,4 +1,4 @@
-"""The command `bison-ocl`. Nothing is imported before `main` can answer Ctrl-C."""
+"""The command `bison-ocl`; `main` imports nothing before it can handle Ctrl-C."""
 
 
 def main() -> None:

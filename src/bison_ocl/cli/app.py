@@ -1,4 +1,4 @@
-"""The commands, and what they make of their words. Heavy imports wait until one computes."""
+"""The commands of `bison-ocl`; each imports heavy packages only when it computes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from bison_ocl.cli import data, listings, report, reproduce, rerun, run
 
 app = typer.Typer(
-    help="Online class-incremental learning: BISON and the methods it is compared with.",
+    help="Online class-incremental learning: BISON and its baselines.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -34,7 +34,10 @@ def show_version(wanted: bool) -> None:
 @app.callback()
 def program(
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Online class-incremental learning: BISON and the methods it is compared with."""
+    """Online class-incremental learning: BISON and its baselines."""

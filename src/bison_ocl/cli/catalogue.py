@@ -1,6 +1,6 @@
-"""What there is, read from the files of a package without importing them.
+"""Lists of methods, datasets and streams, read from source files without importing them.
 
-The first line of a method's or dataset's file says what it is, the next one cites.
+The first line of a file's docstring describes it, the next paragraph cites its source.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def listing(package: ModuleType, modules: Mapping[str, str]) -> str:
-    """Name, what it is and where it comes from, for modules of a package."""
+    """Name, description and source of modules of a package."""
     width = max(len(name) for name in modules) + 2
     lines = []
     for name, module in modules.items():
@@ -23,8 +23,8 @@ def listing(package: ModuleType, modules: Mapping[str, str]) -> str:
 
 
 def method_listing(package: ModuleType, modules: Mapping[str, str]) -> str:
-    """The same for methods, with the paper's kind and whether training uses task ends."""
-    lines = ["method    kind  ends  what and where from"]
+    """Name, kind, use of task ends, description and source of methods."""
+    lines = ["method    kind  ends  description and source"]
     for name, module in modules.items():
         what, source = described(package, module)
         facts = class_facts(package, module)
@@ -38,7 +38,7 @@ def method_listing(package: ModuleType, modules: Mapping[str, str]) -> str:
 
 
 def described(package: ModuleType, module: str) -> tuple[str, str]:
-    """The first line of a file's docstring and the first after it."""
+    """The first line of a file's docstring and of the paragraph after it."""
     what, _, source = (ast.get_docstring(parsed(package, module)) or "").partition("\n\n")
     return what, source.partition("\n")[0]
 

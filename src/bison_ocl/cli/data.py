@@ -1,4 +1,4 @@
-"""`data`: datasets fetched and checked."""
+"""`data`: fetch and check datasets."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Fetch and check datasets.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="A dataset; see `bison-ocl datasets`.")]
+Name = Annotated[str, typer.Argument(help="Dataset; see `bison-ocl datasets`.")]
 
 
 @app.command()
 def fetch(name: Name, data_dir: DataDir = None) -> None:
-    """Download the official archive of a dataset, or say what to put where."""
+    """Download the official archive of a dataset, or explain which files to provide."""
     from bison_ocl.data import source_of
     from bison_ocl.data.storage.official import ARCHIVES
 
     if name not in ARCHIVES:
         source_of(name, data_dir)
-        print(f"{name} is there; it has no official archive to download")
+        print(f"{name} is available; it has no official archive to download")
         return
     from bison_ocl.data.storage.fetch import fetch
     from bison_ocl.data.storage.places import data_folder
 
+    folder = data_folder(data_dir)  # refused before a bar is shown
     with downloading(ARCHIVES[name].file) as watch:
-        path = fetch(ARCHIVES[name], data_folder(data_dir), watch)
-    print(f"{path} is whole; `bison-ocl data check {name}` shows what is in it")
+        path = fetch(ARCHIVES[name], folder, watch)
+    print(f"{path} is complete; `bison-ocl data check {name}` shows its contents")
 
 
 @contextmanager
 def downloading(title: str) -> Iterator[Watch]:
-    """A progress bar, and the function that moves it; without a terminal, its last state."""
+    """Show a progress bar and yield the function that moves it; off a terminal, show its end."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -58,7 +59,7 @@ def check(
     tasks: Tasks = None,
     held_out: HeldOut = None,
 ) -> None:
-    """Read the files of a dataset: counts, checksums, duplicates and a contact sheet."""
+    """Check the files of a dataset: counts, checksums, duplicates and a contact sheet."""
     from bison_ocl.data import source_of
     from bison_ocl.data.check import check, describe
     from bison_ocl.data.sheet import save

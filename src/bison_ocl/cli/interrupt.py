@@ -1,4 +1,4 @@
-"""Ctrl-C: a status and a line, whatever is going on."""
+"""Ctrl-C: one line and an exit status, at any moment."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from types import FrameType
 from bison_ocl.cli.output import tell
 
 STOPPED = 130
-"""The status after Ctrl-C."""
-TOLD = "stopped; what is finished is kept: the same command goes on, `run` with --resume"
+"""the exit status after Ctrl-C"""
+TOLD = "stopped; finished runs are kept: repeat the command to continue (`run` with --resume)"
 IMPORTING = "<frozen importlib._bootstrap>"
-"""the file that Python names for its import system"""
+"""the file name of Python's import system in stack frames"""
 
 
 @contextmanager
 def ending_imports() -> Iterator[None]:
-    """Let Ctrl-C end the process at once where it comes while something is imported.
+    """Let Ctrl-C during an import end the process at once.
 
-    Whoever imports may take it for an import that failed, and go on without: torch does so
+    The importing package could mistake it for a failed import and continue: torch continues
     without NumPy.
     """
     before = signal.getsignal(signal.SIGINT)
@@ -36,7 +36,7 @@ def ending_imports() -> Iterator[None]:
 
 
 def interrupted(number: int, frame: FrameType | None) -> None:
-    """End the process if it imports; otherwise interrupt it, as Python does."""
+    """End a process that imports; raise KeyboardInterrupt in any other, as Python does."""
     while frame is not None:
         if frame.f_code.co_filename == IMPORTING:
             tell(f"bison-ocl: {TOLD}")

@@ -1,10 +1,10 @@
-"""`methods`, `datasets` and `streams`: what there is."""
+"""`methods`, `datasets` and `streams`: list what is available."""
 
 from __future__ import annotations
 
 
 def methods() -> None:
-    """List the methods, with their papers."""
+    """List the methods with their papers."""
     from bison_ocl import methods as package
     from bison_ocl.cli.catalogue import method_listing
 
@@ -21,7 +21,7 @@ def datasets() -> None:
 
 
 def streams() -> None:
-    """List the streams: in which tasks and order the images of a dataset arrive."""
+    """List the streams: tasks and order in which the images of a dataset arrive."""
     from bison_ocl import stream
     from bison_ocl.cli.catalogue import listing
     from bison_ocl.stream.streams import STREAMS

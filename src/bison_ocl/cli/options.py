@@ -1,4 +1,4 @@
-"""Options that several commands share, and what is made of them."""
+"""Options that several commands share, and their checks."""
 
 from __future__ import annotations
 
@@ -12,40 +12,50 @@ from bison_ocl.errors import UserError
 
 
 def expanded(path: Path | None) -> Path | None:
-    """A folder with ~ made out; a shell leaves `--out=~/runs` as it is."""
+    """A folder with ~ expanded; a shell does not expand `--out=~/runs`."""
     try:
         return path.expanduser() if path else path
     except RuntimeError as error:
         user = path.parts[0] if path else ""
-        raise UserError(f"{path}: {user} is nobody's home folder here; name it in full") from error
+        raise UserError(f"{path}: no home folder for {user}; give the full path") from error
 
 
 folder_option = partial(typer.Option, callback=expanded)
 
 DataDir = Annotated[
     Path | None,
-    folder_option(help="Folder of the datasets; else $BISON_OCL_DATA, else ~/.cache/bison-ocl."),
+    folder_option(help="Folder of the datasets (default: $BISON_OCL_DATA, or ~/.cache/bison-ocl)."),
 ]
 Device = Annotated[
-    Literal["auto", "cpu", "cuda"], typer.Option(help="auto: a GPU if there is one.")
+    Literal["auto", "cpu", "cuda"],
+    typer.Option(help="Device to train on; auto uses a GPU if available."),
 ]
 Precision = Annotated[
-    Literal["tf32", "bf16", "fp32"], typer.Option(help="Numbers of the convolutions.")
+    Literal["tf32", "bf16", "fp32"],
+    typer.Option(help="Precision of convolutions; the rest is float32."),
 ]
 Compiling = Annotated[
-    bool, typer.Option("--compile", help="On a GPU, compile steps: a minute, kept for later.")
+    bool,
+    typer.Option("--compile", help="Compile steps on a GPU: takes about a minute, then cached."),
 ]
 Track = Annotated[
-    str | None, typer.Option(help="Show finished runs in tensorboard[:FOLDER] or mlflow[:URI] too.")
+    str | None, typer.Option(help="Log finished runs to tensorboard[:FOLDER] or mlflow[:URI].")
 ]
-CheckpointEvery = Annotated[float, typer.Option(help="Seconds between checkpoints.")]
-ImageSize = Annotated[int | None, typer.Option(help="folder:PATH: side of the images.")]
-Tasks = Annotated[int | None, typer.Option(help="folder:PATH: tasks to cut it into.")]
-HeldOut = Annotated[float | None, typer.Option(help="folder:PATH: share kept for testing.")]
+CheckpointEvery = Annotated[float, typer.Option(help="Write a checkpoint every N seconds.")]
+ImageSize = Annotated[
+    int | None, typer.Option(help="folder:PATH only: side of the images in pixels (default: 32).")
+]
+Tasks = Annotated[
+    int | None, typer.Option(help="folder:PATH only: number of tasks (default: up to 5).")
+]
+HeldOut = Annotated[
+    float | None,
+    typer.Option(help="folder:PATH only: fraction of images held out for testing (default: 0.2)."),
+]
 
 
 def chosen_device(name: str) -> str:
-    """cuda where there is one, unless the user says otherwise."""
+    """The device for a `--device` choice; auto is cuda if torch finds a GPU."""
     import torch
 
     if name == "cuda" and not torch.cuda.is_available():
@@ -56,13 +66,13 @@ def chosen_device(name: str) -> str:
 def folder_options(
     image_size: int | None, tasks: int | None, held_out: float | None
 ) -> dict[str, Any]:
-    """How to cut a folder of images, as far as the user says."""
+    """The given options for a folder of images."""
     said = {"image_size": image_size, "tasks": tasks, "held_out": held_out}
     return {name: value for name, value in said.items() if value is not None}
 
 
 def check_positive(**options: float | None) -> None:
-    """Refuse numbers with which nothing can be done."""
+    """Refuse options that are not above 0."""
     for name, value in options.items():
         if value is not None and not value > 0:
-            raise UserError(f"--{name.replace('_', '-')} must be above 0")
+            raise UserError(f"--{name.replace('_', '-')} {value:g}: expected a number above 0")

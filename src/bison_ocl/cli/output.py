@@ -1,4 +1,4 @@
-"""Standard output and standard error as they may be: without letters, closed, or full."""
+"""Output to limited streams: ASCII-only, closed or full."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from io import TextIOWrapper
 
 
 def forgiving() -> None:
-    """Where a terminal has no dash, show a question mark."""
+    """Show a question mark for characters that a stream cannot encode."""
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, TextIOWrapper):
             output.reconfigure(errors="replace")
 
 
 def undelivered() -> OSError | None:
-    """Write out all that was printed; why it could not be written, if so."""
+    """Flush standard output; the error if that fails."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -27,7 +27,7 @@ def undelivered() -> OSError | None:
 
 
 def tell(line: str) -> None:
-    """Say something on standard error, if it can be said."""
+    """Print a line on standard error, or nothing if that fails."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
@@ -35,7 +35,7 @@ def tell(line: str) -> None:
 
 
 def discard(handle: int) -> None:
-    """Send what is left to write nowhere, so that the interpreter can end in peace."""
+    """Redirect a stream to nowhere, so that the interpreter can exit without an error."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, handle)

@@ -1,4 +1,4 @@
-"""`report` and `demo`: results beside the paper's."""
+"""`report` and `demo`: compare results with the paper."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from bison_ocl.cli.options import folder_option
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(help="Folders with results.jsonl, other *.jsonl or such folders; or files."),
+        typer.Argument(help="Result files, or folders with results.jsonl or other *.jsonl files."),
     ],
     out: Annotated[
-        Path | None, folder_option(help="Folder for the report; else beside the first results.")
+        Path | None,
+        folder_option(help="Folder for the report (default: that of the first results)."),
     ] = None,
     page: Annotated[
-        bool, typer.Option("--page/--no-page", help="Write report.html, 5 MB, too.")
+        bool, typer.Option("--page/--no-page", help="Write the interactive report.html (5 MB).")
     ] = True,
 ) -> None:
-    """Set results beside the paper's: tables, figures, RESULTS.md and report.html."""
+    """Compare results with the paper: tables, figures, RESULTS.md and report.html."""
     write_and_show(*folders, out=out, with_page=page)
 
 
 def write_and_show(
     *folders: Path, out: Path | None = None, items: Sequence[str] = (), with_page: bool = True
 ) -> None:
-    """Write the report of some folders and print the tables of some items, or of all."""
+    """Write the report of folders and print the tables of the given items, or of all."""
     from bison_ocl.experiments.terminal.bar import say
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.write import write
@@ -39,13 +40,13 @@ def write_and_show(
     show(table for item in items or written.tables for table in written.tables[item])
     for warning in written.warnings:
         say(f"note: {warning}")
-    interactive = f"report: {written.page}; to" if written.page else "report: to"
-    print(f"{interactive} read and to print: {written.results}")
+    interactive = f"report: {written.page}; for" if written.page else "report: for"
+    print(f"{interactive} reading and printing: {written.results}")
 
 
 def demo(
     out: Annotated[Path, folder_option(help="Folder for results and report.")] = Path("demo"),
-    seeds: Annotated[str, typer.Option(help="Such as 0-4.")] = "0",
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4.")] = "0",
 ) -> None:
     """Compare FINE-TUNE, ER and BISON on embedded handwritten digits, in about a minute."""
     from bison_ocl.experiments.records.spec import parse_seeds

@@ -1,4 +1,4 @@
-"""`reproduce`: tables and figures of the paper, planned, run and reported."""
+"""`reproduce`: plan, run and report tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -35,32 +35,43 @@ if TYPE_CHECKING:
 def reproduce(
     items: Annotated[
         list[str] | None,
-        typer.Argument(help="Such as table1; all is the whole paper; see --list."),
+        typer.Argument(help="Items, such as table1, or all for the whole paper; see --list."),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="List the items, their runs and their cost here.")
+        bool, typer.Option("--list", help="List the items, their runs and estimated times.")
     ] = False,
     planned: Annotated[
-        bool, typer.Option("--plan", help="Show what would run, and run nothing.")
+        bool, typer.Option("--plan", help="Show the plan without running it.")
     ] = False,
-    seeds: Annotated[str | None, typer.Option(help="Such as 0-4; else the paper's number.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Only these, such as er,bison.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds, such as 0-4 (default: as many as in the paper).")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these methods, such as er,bison (default: all).")
+    ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="Only these datasets; an item is moved to one that it does not use."),
+        typer.Option(help="Only these datasets; one outside the item replaces its own."),
     ] = None,
-    memory: Annotated[str | None, typer.Option(help="Only these sizes, such as 200,500.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Only these memory sizes, such as 200,500 (default: all).")
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="key=value for all methods that read it; repeatable."),
+        typer.Option("--set", help="key=value for every method that reads it; repeatable."),
     ] = None,
     device: Device = "auto",
     precision: Precision = "tf32",
     compiling: Compiling = False,
-    engine: Annotated[Literal["local", "ray"], typer.Option(help="ray: a cluster.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster.")] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="Train on this machine or on a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(help="Address of the Ray cluster (default: $RAY_ADDRESS, or start one here)."),
+    ] = None,
     processes: Annotated[
-        int | None, typer.Option(help="Processes; else one for each core, or one on a GPU.")
+        int | None, typer.Option(help="Processes (default: one per core, or one on a GPU).")
     ] = None,
     checkpoint_every: CheckpointEvery = 30.0,
     out: Annotated[Path, folder_option(help="Folder for all items and the report.")] = Path(
@@ -69,13 +80,13 @@ def reproduce(
     track: Track = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Run tables and figures of the paper, or what is left of them, beside the paper's numbers."""
+    """Run what is missing of the paper's tables and figures, and compare with its numbers."""
     check_positive(processes=processes, checkpoint_every=checkpoint_every)
     if listed and not items:
         list_items(chosen_device(device), precision, processes)
         return
     if listed or not items:
-        raise UserError("say which item, or --list alone, which shows them")
+        raise UserError("give an item, or --list alone to list the items")
     from bison_ocl.experiments.plan.plan import Wanted, named, plan
     from bison_ocl.experiments.records.spec import parse_seeds
 
@@ -91,9 +102,9 @@ def reproduce(
         for found in plans:
             show_plan(found, out, precision)
         if len(plans) > 1:
-            print("What items share is run once, for the first of them, and copied to the others.")
+            print("Runs that items share are trained once, for the first item, and copied.")
         return
-    elsewhere = engine == "ray" and device == "cuda"  # the GPU is that of another node
+    elsewhere = engine == "ray" and device == "cuda"  # the GPU is on another node
     where = device if elsewhere else chosen_device(device)
     engines = {
         found.name: chosen_engine(engine, address, where, processes, found.item.alone)
@@ -110,13 +121,13 @@ def reproduce(
     write_report([found.name for found in plans], out)
     if failed:
         runs = sum(found.runs for found in plans)
-        fail(f"{failed} of {runs} runs failed; the same command tries them again", 1)
+        fail(f"{failed} of {runs} runs failed; repeat the command to retry them", 1)
 
 
 def carry_out(
     plans: Sequence[Plan], engines: dict[str, Carry], out: Path, track: str | None, how: Options
 ) -> int:
-    """One plan after the other; how many runs failed."""
+    """Carry out plans in turn; the number of failed runs."""
     from bison_ocl.experiments.carry.reproduce import reproduce
     from bison_ocl.experiments.records.results import whole
     from bison_ocl.experiments.terminal.bar import say
@@ -130,7 +141,7 @@ def carry_out(
         engine = tracked(engine, tracking) if tracking else engine
         for outcome in reproduce(found, out, together, engine, showing, say, **how):
             failed += len(outcome.job.seeds) - len(outcome.records)
-        if tracking:  # also what was finished before
+        if tracking:  # runs finished earlier too
             track_all(whole(out / found.name / RESULTS), tracking)
     return failed
 
@@ -138,7 +149,7 @@ def carry_out(
 def chosen_engine(
     name: str, address: str | None, device: str, processes: int | None, alone: bool
 ) -> Carry:
-    """The engine with its options. alone: nothing may run beside a unit."""
+    """The engine with its options. alone: one unit at a time"""
     if name == "ray":
         if alone:
             raise UserError("time and efficiency measure one machine: leave out --engine ray")
@@ -146,7 +157,7 @@ def chosen_engine(
 
         return partial(cluster.carry_out, address=address)
     if address is not None:
-        raise UserError("--address is that of a Ray cluster: add --engine ray")
+        raise UserError("--address is for a Ray cluster: add --engine ray")
     from bison_ocl.experiments.carry import local
 
     at_once = 1 if alone else processes or local.usual_processes(device)
@@ -154,7 +165,7 @@ def chosen_engine(
 
 
 def write_report(names: Sequence[str], out: Path) -> None:
-    """Of all that is there, if anything is; the tables of these items are printed."""
+    """Write the report of all results, if there are any, and print the tables of these items."""
     done = [name for name in names if (out / name / RESULTS).exists()]
     if not done:  # every run failed
         return
@@ -162,25 +173,25 @@ def write_report(names: Sequence[str], out: Path) -> None:
         write_and_show(out, items=done)
     except UserError as error:
         raise UserError(f"the runs are kept, but there is no report: {error}") from error
-    except ModuleNotFoundError as error:  # a GPU machine that has torch and little else
+    except ModuleNotFoundError as error:  # a GPU machine with torch and little else
         package = str(error.name).partition(".")[0]
-        advice = f"write it with `bison-ocl report` on a machine that has {package}"
+        advice = f"{package} is missing; run `bison-ocl report` on a machine that has it"
         raise UserError(f"the runs are kept, but there is no report: {advice}") from error
 
 
 def show_plan(found: Plan, out: Path, precision: str) -> None:
-    """What a plan holds and what of it is left."""
+    """Print a plan and how many of its runs are left."""
     from bison_ocl.experiments.plan.agenda import contents, left_of
     from bison_ocl.experiments.terminal.show import show_table
 
     left = left_of(found, out, lambda text: print(text, file=sys.stderr), precision)
     show_table(contents(found, left))
     seeds = f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
-    print(f"{found.name}: {found.runs} runs, {seeds} of each; {sum(left)} of them to run")
+    print(f"{found.name}: {found.runs} runs, {seeds} per cell; {sum(left)} left to run")
 
 
 def list_items(device: str, precision: Precision, processes: int | None) -> None:
-    """What the paper holds, and how long it would take here."""
+    """Print the items of the paper with their estimated times on this machine."""
     from bison_ocl.experiments.carry.local import cores
     from bison_ocl.experiments.plan.agenda import listing
     from bison_ocl.experiments.plan.costs import seconds_of_a_step
@@ -191,32 +202,32 @@ def list_items(device: str, precision: Precision, processes: int | None) -> None
     step_alone = seconds_of_a_step(device, precision, alone=True) if gpu else step
     at_once = 1 if gpu else processes or cores()
     show_table(listing(step, step_alone, at_once))
-    of_one = f", for each of ten seeds, or {1e3 * step_alone:.3g} ms alone," if gpu else ","
+    alone = f" per seed with ten at once, {1e3 * step_alone:.3g} ms alone" if gpu else ""
     print(
-        "new: runs that no item above has; what items share is run once.\n"
-        f"Estimates: a step of ER takes {1e3 * step:.3g} ms here{of_one} timed just now; other "
-        f"methods by recorded ratios; processes: {at_once}. They may be wrong by a factor of two."
+        "new: runs that no item above has; runs that items share are trained once.\n"
+        f"Estimates: a step of ER takes {1e3 * step:.3g} ms{alone}, measured now; other methods "
+        f"scale by images per step; processes: {at_once}. They may be wrong by a factor of two."
     )
 
 
 def parts(option: str, text: str | None) -> list[str]:
-    """`er,bison` as a list; nothing where nothing is said."""
+    """`er,bison` as a list; empty if the option is not given."""
     if text is None:
         return []
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
-        raise UserError(f"--{option} is empty: leave it out for all")
+        raise UserError(f"--{option} is empty: omit the option for all")
     return found
 
 
 def whole_number(option: str, text: str) -> int:
     if not text.isdecimal():
-        raise UserError(f"--{option} {text}: give whole numbers, such as 200,500")
+        raise UserError(f"--{option} {text}: expected whole numbers, such as 200,500")
     return int(text)
 
 
 def assignments(settings: list[str] | None) -> tuple[tuple[str, str], ...]:
-    """Settings as pairs; what reads them is imported only where there are some."""
+    """Settings as pairs; the parser is imported only if there are any."""
     if not settings:
         return ()
     from bison_ocl.methods.settings import parse

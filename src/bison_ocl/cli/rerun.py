@@ -1,4 +1,4 @@
-"""`rerun`: a record again, from itself."""
+"""`rerun`: repeat a record's run and compare."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from bison_ocl.cli.options import DataDir, Device, chosen_device, folder_option
 
 
 def rerun(
-    place: Annotated[str, typer.Argument(help="A record: results.jsonl:LINE.")],
+    place: Annotated[
+        str, typer.Argument(help="Record to repeat: FILE:LINE, such as results.jsonl:3.")
+    ],
     device: Device = "auto",
     out: Annotated[Path, folder_option(help="Folder for the new record.")] = Path("rerun"),
     data_dir: DataDir = None,
 ) -> None:
-    """Run a record again from itself and say whether it comes out the same."""
+    """Repeat a record's run and report whether the result is identical."""
     from bison_ocl.experiments.carry.rerun import chosen, compared, rerun
     from bison_ocl.experiments.terminal.bar import say, watching
     from bison_ocl.report.tables.overview import rows, show

@@ -1,4 +1,4 @@
-"""`run`: one method on one dataset."""
+"""`run`: train one method on one dataset."""
 
 from __future__ import annotations
 
@@ -31,42 +31,45 @@ if TYPE_CHECKING:
 
 
 def run(
-    method: Annotated[str, typer.Argument(help="A method; see `bison-ocl methods`.")],
-    data: Annotated[str, typer.Option(help="A dataset; see `bison-ocl datasets`.")],
-    memory: Annotated[int, typer.Option(help="Images the memory holds.")] = 1000,
+    method: Annotated[str, typer.Argument(help="Method; see `bison-ocl methods`.")],
+    data: Annotated[str, typer.Option(help="Dataset; see `bison-ocl datasets`.")],
+    memory: Annotated[int, typer.Option(help="Capacity of the memory in images.")] = 1000,
     stream: Annotated[
-        str, typer.Option(help="A stream, such as blurry:disjoint=50; see `bison-ocl streams`.")
+        str, typer.Option(help="Stream, such as blurry:disjoint=50; see `bison-ocl streams`.")
     ] = "class-incremental",
-    seeds: Annotated[str, typer.Option(help="Such as 0-9 or 0,2,5.")] = "0",
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 0-9 or 0,2,5.")] = "0",
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting, key=value; repeatable.")
+        list[str] | None,
+        typer.Option("--set", help="Setting of the method, key=value; repeatable."),
     ] = None,
     device: Device = "auto",
     out: Annotated[Path, folder_option(help="Folder for results.jsonl and checkpoints.")] = Path(
         "runs"
     ),
-    resume: Annotated[bool, typer.Option("--resume", help="Continue interrupted seeds.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue interrupted seeds from their checkpoints.")
+    ] = False,
     checkpoint_every: CheckpointEvery = 30.0,
     save_model: Annotated[
-        bool, typer.Option("--save-model", help="Keep each trained model, for Learner.load.")
+        bool, typer.Option("--save-model", help="Save each trained model for Learner.load.")
     ] = False,
     average: Annotated[
         float | None,
         typer.Option(
-            help="Keep an average of the weights with this decay per step, such as 0.995, "
-            "and score it too, as `averaged`."
+            help="Average the weights with this decay per step, such as 0.995, and also score "
+            "them, as `averaged` (default: no average)."
         ),
     ] = None,
     also: Annotated[
         list[str] | None,
         typer.Option(
-            help="Score the same networks by other rules too: ncm, ncm-raw or ld, each also with "
-            "-mirror; averaged+ld-mirror reads the averaged weights. Repeatable, or with commas."
+            help="Also score the networks by these rules: ncm, ncm-raw or ld, each also with "
+            "-mirror; averaged+ld-mirror uses the averaged weights. Repeatable, or with commas."
         ),
     ] = None,
     seeds_at_once: Annotated[
         int | None,
-        typer.Option(help="Seeds trained together; else as many as fit on a GPU, one on a CPU."),
+        typer.Option(help="Seeds trained together (default: as many as fit on a GPU, 1 on a CPU)."),
     ] = None,
     precision: Precision = "tf32",
     compiling: Compiling = False,
@@ -76,12 +79,12 @@ def run(
     tasks: Tasks = None,
     held_out: HeldOut = None,
 ) -> None:
-    """Train one method on one dataset, seed by seed, and print the table."""
+    """Train one method on one dataset and print its metrics."""
     from bison_ocl.experiments.records.spec import parse_seeds
 
     asked = parse_seeds(seeds)
     if memory < 0:
-        raise UserError("--memory must not be negative")
+        raise UserError(f"--memory {memory}: expected 0 or more")
     check_positive(checkpoint_every=checkpoint_every)
     from bison_ocl.experiments.records.results import read
     from bison_ocl.experiments.terminal.bar import say, watching
@@ -124,13 +127,13 @@ def run(
 
 
 def readouts(texts: Sequence[str], average: float | None) -> tuple[str, ...]:
-    """The names of --also, each once; `averaged` is among them where weights are averaged."""
+    """The names of --also, each once, with `averaged` if weights are averaged."""
     names = [name.strip() for text in texts for name in text.split(",")]
     return tuple(dict.fromkeys([*names, "averaged"] if average else names))
 
 
 def reference(job: Job, seeds: str) -> list[str]:
-    """The command that trains what the AI of a job is measured against."""
+    """The command that trains the FINE-TUNE reference for the AI of a job."""
     from bison_ocl.experiments.plan.paper import REFERENCE
     from bison_ocl.experiments.plan.plan import settings_of
     from bison_ocl.experiments.records.spec import PLAIN

@@ -1,4 +1,4 @@
-"""How the command begins and how it ends: one line where something is wrong, and a status."""
+"""Start and end of the command: any error becomes one line and an exit status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bison_ocl.cli.output import forgiving, undelivered
 from bison_ocl.errors import reason
 
 CLOSED = 1
-"""The status where nobody reads on, as in `bison-ocl methods | head -1`."""
+"""the exit status if the reader closes the output, as in `bison-ocl methods | head -1`"""
 
 
 def start() -> None:
@@ -22,7 +22,7 @@ def start() -> None:
     except SystemExit as end:
         status = end.code
     error = undelivered()
-    if error is None or status:  # what went wrong first was said
+    if error is None or status:  # the first error has been reported
         sys.exit(status)
     if isinstance(error, BrokenPipeError):
         sys.exit(CLOSED)
@@ -30,7 +30,7 @@ def start() -> None:
 
 
 def called() -> None:
-    """Run the command; it ends in SystemExit, or in an error that is our own fault."""
+    """Run the command; it ends in SystemExit, or in an error that is a fault of the program."""
     try:
         from bison_ocl.cli.app import app
 

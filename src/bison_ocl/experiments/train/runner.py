@@ -88,7 +88,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     check_also(job.also, method)
     checked_precision(job.precision)  # refused before any data is opened
     if job.seeds_at_once is not None and job.seeds_at_once < 1:
-        raise UserError("--seeds-at-once must be above 0")
+        raise UserError(f"--seeds-at-once {job.seeds_at_once}: expected a number above 0")
     dataset = load(job.data, job.data_dir, **job.data_options)
     stream = choice.text(dataset)
     specs = specs_of(job, method, stream)
