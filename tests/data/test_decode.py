@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import threading
+import time
 import warnings
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +17,9 @@ import pytest
 from PIL import Image
 
 from bison_ocl.data.reading import decode as module
+from bison_ocl.data.reading.budget import Pool
 from bison_ocl.data.reading.decode import decode
+from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError
 from tests.data.little_memory import little_memory
 from tests.data.mutations import mutations, read_or_refused
@@ -186,6 +190,27 @@ def test_strips_give_what_the_whole_image_gives(
     whole = np.asarray(module.rgb(image))
     monkeypatch.setattr(module, "STRIP", 130)
     assert (np.asarray(module.in_colour(image)) == whole).all()
+
+
+def test_threads_decode_no_more_pixels_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    finished, content = module.finished, encoded(Image.new("RGB", (8, 8)))
+    now, most, lock = 0, 0, threading.Lock()
+
+    def counted(image: Image.Image, side: int) -> Images:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.02)  # long enough for the others to come
+        with lock:
+            now -= 1
+        return finished(image, side)
+
+    monkeypatch.setattr(module, "IN_WORK", Pool(2 * 64))
+    monkeypatch.setattr(module, "finished", counted)
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda _: decode(content, 8, "a.png"), range(12)))
+    assert most == 2
 
 
 @pytest.mark.parametrize("mode", ["I;16", "RGBA"])
