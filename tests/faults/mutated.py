@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import pickle
 import random
 import resource
@@ -45,7 +46,7 @@ from tests.data.test_cache import Made, caches
 from tests.data.test_tinyimagenet import TINY
 from tests.data.test_tinyimagenet import made as tiny_folder
 from tests.faults.outcome import Outcome
-from tests.forgeries import forged, spoiled
+from tests.forgeries import forged, forged_header, spoiled
 from tests.report.records import records as plausible
 from tests.report.test_folder import put as put_records
 from tests.tiny import images
@@ -136,12 +137,26 @@ def record(folder: Path) -> Target:
     path = put_records(folder / "mine", *plausible("generic", 2))
     whole = path.read_bytes()
 
+    def damaged(seed: int, count: int) -> Iterator[bytes]:
+        """Bytes changed, or a field of a record: few changes of bytes leave JSON behind."""
+        draw = random.Random(seed)
+        for changed in mutations(whole, seed, count):
+            yield changed if draw.random() < 0.5 else edited(whole, draw)
+
     def read() -> str:
         study = load_study(path)
         made = chain.from_iterable(tables(item, found) for item, found in study.items.items())
         return digest(*(markdown(table) for table in made))
 
-    return Target(whole, partial(mutations, whole), path.write_bytes, read)
+    return Target(whole, damaged, path.write_bytes, read)
+
+
+def edited(whole: bytes, draw: random.Random) -> bytes:
+    """A file of records with one field of one record wrong, missing or added."""
+    lines = whole.splitlines()
+    at = draw.randrange(len(lines))
+    lines[at] = json.dumps(forged_header(json.loads(lines[at]), draw)[1]).encode()
+    return b"".join(line + b"\n" for line in lines)
 
 
 def cache(folder: Path) -> Target:
