@@ -97,16 +97,15 @@ def test_run_writes_records_and_prints_their_table(call: Call, tmp_path: Path) -
     assert [record["seed"] for record in found] == [0, 3]
     for record in found:
         check_schema(record)
-    head, line = said.out.splitlines()
-    assert head.split("  ")[0] == "method"
-    for name in ("AA %", "AF %", "AF_table %", "AI %", "n"):
-        assert name in head
-    shown = " ".join(line.split())
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    assert "Split Digits, M = 20" in lines
+    assert "method AA ↑ AF_table ↓ AF (text) ↓ AI ↓" in lines
     parts = []
-    for metric in ("AA", "AF", "AF_table"):
+    for metric in ("AA", "AF_table", "AF"):
         values = 100 * np.array([record["metrics"][metric] for record in found])
-        parts.append(f"{values.mean():.1f} ± {values.std(ddof=1):.1f}")
-    assert shown == f"bison split-digits 20 {' '.join(parts)} – 2"
+        parts.append(f"{values.mean():.1f} ± {values.std(ddof=1):.1f} (2)")
+    (shown,) = [line for line in lines if line.startswith("BISON (")]
+    assert shown.endswith(f") {' '.join(parts)} –")
     hint = said.err.splitlines()[-1]
     assert hint.startswith("AI needs FINE-TUNE on the same seeds: bison-ocl run finetune --data ")
     assert f"--seeds 0,3 --out {tmp_path}" in hint
@@ -171,7 +170,7 @@ def test_finished_seeds_are_skipped_with_a_notice(call: Call, tmp_path: Path) ->
     assert "seed 0 is finished" not in said.err
     assert (tmp_path / "results.jsonl").read_bytes().startswith(first)
     assert [record["seed"] for record in records(tmp_path)] == [1, 0]
-    assert said.out.splitlines()[-1].split()[-1] == "2"
+    assert "(2)" in next(line for line in said.out.splitlines() if line.startswith("FINE-TUNE"))
     other = call("run", "finetune", *SMALL, "--set", "lr=0.05", "--seeds", "1", "--out", tmp_path)
     assert "skipped\n" not in other.err
     assert len(records(tmp_path)) == 3

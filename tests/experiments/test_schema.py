@@ -108,7 +108,8 @@ def test_what_is_read_can_be_reported_and_run_again(
     other = [one for one in found if one.experiment != first.experiment]
     # One report is slow enough: those of the same experiment are runs of seeds of their own.
     put([first, *(replace(one, seed=seed) for seed, one in enumerate(same, 100))], file)
-    monkeypatch.setattr(save, "write", lambda figure, *_: figure.draw_without_rendering())
+    undrawn = {"png": lambda figure, path: figure.draw_without_rendering()}
+    monkeypatch.setattr(save, "KINDS", undrawn)
     write(file.parent, out=tmp_path / "report", say=lambda _: None)
     for one in other:
         put([first, one], file)

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from bison_ocl.experiments.plan.paper import C10, MINI
+from bison_ocl.report.study.groups import grouped
 from bison_ocl.report.study.labels import method_label
 from bison_ocl.report.study.measures import AA, AI, Measure
 from bison_ocl.report.study.paper import Published
@@ -95,7 +96,7 @@ def test_a_lead_by_luck_is_no_lead() -> None:
 
 
 def test_class_means_are_compared_run_by_run() -> None:
-    text = by_class_means(study("table1", seeds=2).items["table1"])
+    text = by_class_means(grouped(study("table1", seeds=2).items["table1"]))
     assert "| ER | 9 |" in text
     assert "| SCR |" not in text
     assert "| BISON |" not in text

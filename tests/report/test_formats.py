@@ -59,7 +59,7 @@ def test_text_by_line() -> None:
         "Split CIFAR-10",
         "method kind M = 0.2k paper Δ M = 0.5k",
     ]
-    assert lines[4] == "FINE-TUNE 17.0 (1 of 7) 17.0 (1 of 7)"
+    assert lines[4] == "FINE-TUNE 17.0 (1 of 7)"  # once: it keeps no memory
     assert lines[5] == "ER & <co> T 43.0 ± 2.2 (7)*² 38.1 ± 4.5 +4.9 43.0 ± 2.2 (7)*²"
     assert lines[6] == "LODE T – 51.1 ± 2.1 –"
     assert lines[7] == "BISON 53.0 ± 2.2 (7)¹ 52.5 ± 0.7 +0.5 53.0 ± 2.2 (7)¹"

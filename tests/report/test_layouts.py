@@ -13,6 +13,8 @@ from bison_ocl.evaluate.confusion import column_precision
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.report.formats.markdown import markdown
+from bison_ocl.report.study.measures import AF, AF_TABLE
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.study.study import prepared
 from bison_ocl.report.tables.cells import Cell, Table
@@ -104,7 +106,8 @@ def test_forgetting_is_labelled_by_its_convention() -> None:
     _, forgetting, text, _ = made("table1")
     assert "AF_table" in forgetting.title
     assert "AF (text)" in text.title
-    assert any("what the paper's tables hold" in note for note in text.notes)
+    assert AF_TABLE.what in markdown(forgetting)
+    assert AF.what in markdown(text)
     assert not any(text.compared(number) for number in range(len(text.columns)))
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bison_ocl.experiments.records.record import Scores
+from bison_ocl.evaluate.metrics import Spread
+from bison_ocl.experiments.records.record import Record, Scores
 from bison_ocl.experiments.train.result import metrics_of
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.intransigence import with_intransigence
-from bison_ocl.report.tables.overview import percent, rows, show
+from bison_ocl.report.study.measures import plus_minus
+from bison_ocl.report.study.study import prepared
+from bison_ocl.report.tables.cells import Cell
+from bison_ocl.report.tables.layouts import overview
 from tests import made_up
 
 GOOD = [[0.9, 0.0], [0.7, 0.8]]
@@ -31,18 +36,34 @@ def record(method: str, matrix: list[list[float]], seed: int = 0, **changes: Any
     return Entry(**vars(made_up.record(method=method, seed=seed, **usual | changes)))
 
 
+def rows(records: list[Entry], beside: Sequence[Record] = ()) -> dict[str, dict[str, Cell]]:
+    """The cells that were run, by line and place, then by measure."""
+    (table,) = overview("mine", prepared(records, beside))
+    found: dict[str, dict[str, Cell]] = {}
+    for line in table.lines:
+        for column, cell in zip(table.columns, line.cells, strict=True):
+            if cell.ours:
+                name = f"{line.label.text}, {column.group}"
+                found.setdefault(name, {})[column.measure.name] = cell
+    return found
+
+
+ER, TUNE = "ER, Split Digits, M = 100", "FINE-TUNE, Split Digits, M = 100"
+
+
+def mean(cell: Cell) -> float:
+    assert cell.ours is not None
+    return cell.ours.mean
+
+
 def test_mean_and_sample_deviation_over_seeds() -> None:
-    (row,) = rows([record("er", GOOD, 0), record("er", BETTER, 1)])
-    assert (row.method, row.data, row.memory) == ("er", "split-digits", 100)
-    assert row.AA.n == 2
-    assert row.AA.mean == pytest.approx(0.75)
-    assert row.AA.std == pytest.approx(np.std([0.75, 0.75], ddof=1))
-    assert row.AF.mean == pytest.approx(0.15)
-    assert row.AF.std == pytest.approx(0.1 / np.sqrt(2))
-    assert row.AF_table.mean == pytest.approx(0.075)
+    (row,) = rows([record("er", GOOD, 0), record("er", BETTER, 1)]).values()
+    assert row["AA"].ours == Spread(pytest.approx(75), pytest.approx(0, abs=1e-9), 2)
+    assert row["AF"].ours == Spread(pytest.approx(15), pytest.approx(10 / np.sqrt(2)), 2)
+    assert mean(row["AF_table"]) == pytest.approx(7.5)
 
 
-def test_what_differs_has_a_row_of_its_own_in_order_of_appearance() -> None:
+def test_what_differs_has_a_cell_of_its_own() -> None:
     found = rows(
         [
             record("er", GOOD),
@@ -53,13 +74,10 @@ def test_what_differs_has_a_row_of_its_own_in_order_of_appearance() -> None:
             record("er", GOOD, data="other"),
         ]
     )
-    assert [(row.method, row.AA.n) for row in found] == [
-        ("er", 2),
-        ("bison", 1),
-        ("er", 1),
-        ("er", 1),
-        ("er", 1),
-    ]
+    counts = {name: len(row["AA"].values) for name, row in found.items()}
+    assert counts.pop(ER) == 2
+    assert len(counts) == 4
+    assert set(counts.values()) == {1}
 
 
 # --- intransigence ---
@@ -67,10 +85,8 @@ def test_what_differs_has_a_row_of_its_own_in_order_of_appearance() -> None:
 
 def test_ai_is_the_reference_just_after_each_task_less_the_runs() -> None:
     found = rows([record("finetune", FORGOT), record("er", GOOD)])
-    assert found[0].AI is not None
-    assert found[0].AI.mean == 0
-    assert found[1].AI is not None
-    assert found[1].AI.mean == pytest.approx(((0.8 - 0.9) + (1.0 - 0.8)) / 2)
+    assert mean(found[TUNE]["AI"]) == 0
+    assert mean(found[ER]["AI"]) == pytest.approx(100 * ((0.8 - 0.9) + (1.0 - 0.8)) / 2)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +123,10 @@ def test_ai_pairs_each_seed_with_its_own_reference() -> None:
     assert pytest.approx((-0.1 + 0.2) / 2) == found[1].metrics.AI
 
 
-def test_a_row_has_ai_only_if_every_seed_has() -> None:
+def test_ai_is_of_the_seeds_that_have_it_and_says_how_many() -> None:
     found = rows([record("er", GOOD, 0), record("er", GOOD, 1), record("finetune", FORGOT, 0)])
-    assert found[0].AI is None
+    assert len(found[ER]["AA"].values) == 2
+    assert len(found[ER]["AI"].values) == 1
 
 
 def test_records_are_not_changed() -> None:
@@ -121,61 +138,27 @@ def test_records_are_not_changed() -> None:
 # --- what is printed ---
 
 
-def test_percent() -> None:
-    assert percent(0.8123, 0.0134) == "81.2 ± 1.3"
-    assert percent(0.8123, None) == "81.2"
-    assert percent(-0.05, 0.0) == "-5.0 ± 0.0"
-
-
-def printed(records: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
-    show(rows(records))
-    return [line.split() for line in capsys.readouterr().out.splitlines()]
-
-
-def test_the_table_holds_the_records_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    head, *lines = printed(
-        [
-            record("finetune", FORGOT, 0),
-            record("er", GOOD, 0),
-            record("er", BETTER, 1),
-        ],
-        capsys,
-    )
-    assert " ".join(head) == "method data memory AA % AF % AF_table % AI % / tasks n"
-    assert " ".join(lines[0]) == "finetune split-digits 0 50.0 80.0 40.0 0.0 / 0.0 1"
-    assert " ".join(lines[1]) == "er split-digits 100 75.0 ± 0.0 15.0 ± 7.1 7.5 ± 3.5 – 2"
-
-
-def test_names_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    name = "folder:/data/[red]/:bison:/[/x]"
-    _, line = printed([record("er", GOOD, data=name)], capsys)
-    assert line[1] == name
-
-
-def test_a_narrow_pipe_does_not_cut_the_table(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "30")
-    lines = printed([record("er", GOOD)], capsys)
-    assert len(lines) == 2
-    assert lines[1][-1] == "1"
+def test_numbers_as_text() -> None:
+    assert plus_minus(81.23, 1.34) == "81.2 ± 1.3"
+    assert plus_minus(81.23, None) == "81.2"
+    assert plus_minus(-5, 0.0) == "-5.0 ± 0.0"
+    assert plus_minus(1_094_750, 0.0, 0) == "1,094,750"  # a count that does not vary
 
 
 def test_another_rule_on_the_same_network_has_a_row_of_its_own() -> None:
     other = Scores(BETTER, metrics_of(BETTER))
     found = rows([record("er", GOOD, also={"ncm": other}), record("finetune", FORGOT)])
-    assert [row.method for row in found] == ["er", "er + ncm", "finetune"]
-    assert found[1].AA.mean == pytest.approx(metrics_of(BETTER).AA)
-    assert found[1].AI is not None
-    assert found[1].AI.mean == pytest.approx((0.8 - 1.0 + 1.0 - 0.6) / 2)
+    rescored = "ER + NCM, Split Digits, M = 100"
+    assert list(found) == [TUNE, ER, rescored]
+    assert mean(found[rescored]["AA"]) == pytest.approx(100 * metrics_of(BETTER).AA)
+    assert mean(found[rescored]["AI"]) == pytest.approx(100 * (0.8 - 1.0 + 1.0 - 0.6) / 2)
 
 
 def test_of_a_run_done_twice_the_later_record_counts() -> None:
-    (row,) = rows([record("er", GOOD), record("er", BETTER)])
-    assert (row.AA.n, row.AF.mean) == (1, pytest.approx(0.1))
+    (row,) = rows([record("er", GOOD), record("er", BETTER)]).values()
+    assert row["AF"].ours == Spread(pytest.approx(10), None, 1)
 
 
 def test_references_may_stand_beside_the_records() -> None:
-    (row,) = rows([record("er", GOOD)], beside=[record("finetune", FORGOT)])
-    assert row.AI is not None
-    assert row.AI.mean == pytest.approx((0.8 - 0.9 + 1.0 - 0.8) / 2)
+    (row,) = rows([record("er", GOOD)], beside=[record("finetune", FORGOT)]).values()
+    assert mean(row["AI"]) == pytest.approx(100 * (0.8 - 0.9 + 1.0 - 0.8) / 2)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.report.formats.markdown import markdown
 from bison_ocl.report.study.study import prepared
 from bison_ocl.report.tables.layouts import tables
-from bison_ocl.report.tables.overview import rows, show
 from tests.report.records import records
 
 
@@ -48,12 +45,3 @@ def test_seeds_of_one_method_may_differ() -> None:
 def test_equal_counts_and_those_beside_a_gpu_are_not_worth_a_line() -> None:
     assert notes(with_threads(2, 2, 2)) == []
     assert notes(with_threads(1, 2, 16, device="cuda")) == []
-
-
-def test_the_table_of_a_run_has_a_column_for_them(capsys: pytest.CaptureFixture[str]) -> None:
-    show(rows(with_threads(1, 1, 2)))
-    head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split()[:4] == ["method", "data", "memory", "threads"]
-    assert [line.split()[3] for line in lines] == ["1", "1", "2"]
-    show(rows(with_threads(2, 2, 2)))
-    assert "threads" not in capsys.readouterr().out

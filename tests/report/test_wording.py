@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bison_ocl.report.formats import wording
-from bison_ocl.report.study.measures import PARAMETERS, TOTAL
+from bison_ocl.report.study.labels import Label
+from bison_ocl.report.study.measures import AA, PARAMETERS, TOTAL
 from bison_ocl.report.study.paper import Published
-from bison_ocl.report.tables.cells import Cell, Label, Line, Table
+from bison_ocl.report.tables.cells import Cell, Line, Table
 from bison_ocl.report.tables.marks import marked
 from tests.report.by_hand import cell, column, table
 
@@ -43,7 +44,9 @@ def test_a_missing_cell_is_shown_as_missing() -> None:
 
 def test_the_legend_explains_what_is_there_and_no_more() -> None:
     plain = table({"a": [cell(1.0)]})
-    assert legend(plain) == "mean ± standard deviation over runs (their number), percent"
+    number = "mean ± standard deviation over runs (their number), percent"
+    assert legend(plain).startswith(f"{number}")
+    assert legend(plain).endswith(f"{AA.label}: {AA.what}")
     lines = {"main": [cell(*range(7), paper=Published(3.0, 0.1))], "a": [cell(*range(1, 8))]}
     full = marked(table(lines, main="main"))
     first, *rest = full.lines
@@ -60,7 +63,14 @@ def test_the_legend_explains_what_is_there_and_no_more() -> None:
 
 
 def test_without_a_main_line_the_best_is_what_others_differ_from() -> None:
-    assert "differs from the best" in legend(marked(table({"a": [cell(1, 2)], "b": [cell(3, 4)]})))
+    lines = {"a": [cell(*range(8))], "b": [cell(*range(9, 17))]}
+    assert "differs from the best" in legend(marked(table(lines)))
+
+
+def test_stars_are_explained_only_where_there_are_any() -> None:
+    found = marked(table({"a": [cell(1, 2)], "b": [cell(3, 4)]}))
+    assert any(one.p is not None for one in found.cells)
+    assert "differs" not in legend(found)
 
 
 def test_tests_that_were_not_made_are_not_explained() -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bison_ocl.cli.options import folder_option
+from bison_ocl.errors import UserError
 
 
 def report(
@@ -23,20 +24,34 @@ def report(
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="Write the interactive report.html (5 MB).")
     ] = True,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            help="Write tables and figures in this format only: tex, csv, png, svg or pdf; repeat "
+            "for several (default all). RESULTS.md shows the PNG figures.",
+        ),
+    ] = None,
 ) -> None:
     """Compare results with the paper: tables, figures, RESULTS.md and report.html."""
-    write_and_show(*folders, out=out, with_page=page)
+    write_and_show(*folders, out=out, with_page=page, formats=formats)
 
 
 def write_and_show(
-    *folders: Path, out: Path | None = None, items: Sequence[str] = (), with_page: bool = True
+    *folders: Path,
+    out: Path | None = None,
+    items: Sequence[str] = (),
+    with_page: bool = True,
+    formats: Sequence[str] | None = None,
 ) -> None:
     """Write the report of folders and print the tables of the given items, or of all."""
     from bison_ocl.experiments.terminal.bar import say
     from bison_ocl.report.formats.text import show
-    from bison_ocl.report.write import write
+    from bison_ocl.report.write import FORMATS, write
 
-    written = write(*folders, out=out, with_page=with_page)
+    if unknown := set(formats or ()) - set(FORMATS):
+        raise UserError(f"--format {unknown.pop()!r}: give one of {', '.join(FORMATS)}")
+    written = write(*folders, out=out, with_page=with_page, formats=formats or FORMATS)
     show(table for item in items or written.tables for table in written.tables[item])
     for warning in written.warnings:
         say(f"note: {warning}")
@@ -53,8 +68,10 @@ def demo(
 
     asked = parse_seeds(seeds)
     from bison_ocl.experiments.demo import train_all
-    from bison_ocl.report.tables.overview import rows, show
+    from bison_ocl.report.formats.text import show
     from bison_ocl.report.write import write
 
-    show(rows(train_all(out, asked)))
-    print(f"report: {write(out).page}")
+    train_all(out, asked)
+    written = write(out)
+    show(table for tables in written.tables.values() for table in tables)
+    print(f"report: {written.page}")

@@ -21,9 +21,11 @@ def rerun(
     """Repeat a record's run and report whether the result is identical."""
     from bison_ocl.experiments.carry.rerun import chosen, compared, rerun
     from bison_ocl.experiments.terminal.bar import say, watching
-    from bison_ocl.report.tables.overview import rows, show
+    from bison_ocl.report.formats.text import show
+    from bison_ocl.report.study.study import prepared
+    from bison_ocl.report.tables.layouts import overview
 
     record = chosen(place)
     again = rerun(record, out, chosen_device(device), data_dir, watching, say)
-    show(rows([again]))
+    show(overview(out.name, prepared([again])))
     print(f"{place}: {compared(record, again)}")

@@ -91,8 +91,9 @@ def run(
     from bison_ocl.experiments.tracking import track_all, tracker
     from bison_ocl.experiments.train.runner import Job, run
     from bison_ocl.methods.settings import parse
+    from bison_ocl.report.formats.text import show
     from bison_ocl.report.study.study import doubts, prepared
-    from bison_ocl.report.tables.overview import rows, show
+    from bison_ocl.report.tables.layouts import overview
 
     job = Job(
         method,
@@ -116,13 +117,13 @@ def run(
     tracking = tracker(track, out) if track else None
     found = run(job, watching, say)
     everything = read(job.results)
-    lines = rows(found, beside=everything)
-    show(lines)
-    for doubt in doubts(method, prepared(found, beside=everything)):
+    entries = prepared(found, beside=everything)
+    show(overview(out.name, entries))
+    for doubt in doubts(method, entries):
         say(doubt)
     if tracking:
         track_all(found, tracking)
-    if any(line.AI is None for line in lines):
+    if any(entry.reference is None for entry in entries):
         say(f"AI needs FINE-TUNE on the same seeds: {shlex.join(reference(job, seeds))}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,14 +12,14 @@ from bison_ocl.files.durable import check_writable, write_atomically
 from bison_ocl.report import figures, page
 from bison_ocl.report.formats.csv import comma_separated
 from bison_ocl.report.formats.latex import latex
-from bison_ocl.report.formats.markdown import markdown
 from bison_ocl.report.formats.results_page import summary
-from bison_ocl.report.formats.text import text
 from bison_ocl.report.study.study import load
 from bison_ocl.report.tables.cells import Table
 from bison_ocl.report.tables.layouts import tables
 
-FORMATS = {"txt": text, "md": markdown, "tex": latex, "csv": comma_separated}
+TABLES = {"tex": latex, "csv": comma_separated}
+FORMATS = (*TABLES, *figures.KINDS)
+"""of tables, then of figures; RESULTS.md shows PNG"""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ def write(
     out: Path | None = None,
     say: Callable[[str], None] = say,
     with_page: bool = True,
+    formats: Collection[str] = FORMATS,
 ) -> Written:
     """Read the records of folders, or of files, and write all there is to show about them.
 
@@ -47,20 +48,16 @@ def write(
     place = out or (results[0] if results[0].is_dir() else results[0].parent)
     check_writable(place)
     made = {item: tables(item, records) for item, records in study.items.items()}
-    write_tables(made, place / "tables")
-    saved = figures.save_all(study, place / "figures")
+    for table in chain.from_iterable(made.values()):
+        for ending in TABLES.keys() & set(formats):
+            file = place / "tables" / f"{table.name}.{ending}"
+            write_atomically(file, TABLES[ending](table).encode())
+    saved = figures.save_all(study, place / "figures", formats)
     for reason in chain.from_iterable(one.missing for one in saved.values()):
         say(reason)
     interactive = place / "report.html" if with_page else None
     if interactive:
         page.write(study, interactive)
-    words = summary(study, made, saved, place, with_page)
+    words = summary(study, made, saved, place, with_page, formats)
     write_atomically(place / "RESULTS.md", words.encode())
     return Written(interactive, place / "RESULTS.md", made, study.warnings)
-
-
-def write_tables(made: Mapping[str, Sequence[Table]], folder: Path) -> None:
-    """Every table in every format."""
-    for table in chain.from_iterable(made.values()):
-        for ending, render in FORMATS.items():
-            write_atomically(folder / f"{table.name}.{ending}", render(table).encode())

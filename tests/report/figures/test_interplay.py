@@ -4,49 +4,59 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 
+from bison_ocl.report.figures.chart import Chart, NotShown, Series
+from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.study.groups import NotShown
-from tests.report.figures.drawn import of, panel, percent, records
+from bison_ocl.report.study.entry import own
+from bison_ocl.report.study.measures import AF
+from tests.report.figures.charted import chart, charts, notes, of, percent, records
 
 
-def scatter(axes: Axes, label: str) -> PathCollection:
-    (found,) = [one for one in axes.collections if one.get_label() == label]
-    assert isinstance(found, PathCollection)
-    return found
+def points(made: Chart, name: str = "ours") -> dict[str, Series]:
+    return {
+        one.text or str(place): one for place, one in enumerate(made.series) if one.name == name
+    }
 
 
-def test_a_point_is_ai_af_and_aa() -> None:
-    points = scatter(panel(interplay("demo", of("demo")), "Split"), "ours")
-    for place, method in enumerate(("finetune", "er", "bison")):
-        found = records("demo", method=method)
-        x, y = points.get_offsets()[place]
-        assert x == pytest.approx(percent(found, "AI").mean())
-        assert y == pytest.approx(percent(found, "AF_table").mean())
-        assert points.get_array()[place] == pytest.approx(percent(found, "AA").mean())
+def test_a_point_is_ai_af_and_aa_with_its_deviations() -> None:
+    made = points(chart(interplay, "demo"))
+    for method, name in (("finetune", "FINE-TUNE"), ("er", "ER"), ("bison", "BISON")):
+        found, point = records("demo", method=method), made[name]
+        assert point.x[0] == pytest.approx(percent(found, "AI").mean())
+        assert point.y[0] == pytest.approx(percent(found, "AF_table").mean())
+        assert point.shade == pytest.approx(percent(found, "AA").mean())
+        assert point.x_error[0] == pytest.approx(percent(found, "AI").std(ddof=1))
+        assert point.y_error[0] == pytest.approx(percent(found, "AF_table").std(ddof=1))
 
 
-def test_the_paper_is_crosses() -> None:
-    axes = panel(interplay("balance", of("balance")), "Split CIFAR-10,")
-    crosses = scatter(axes, "paper")
-    assert len(crosses.get_offsets()) == 15
-    assert [12.8, 15.4] in np.asarray(crosses.get_offsets()).tolist()  # BISON
-    assert "crosses" in axes.figure.get_supxlabel().lower()
+def test_forgetting_by_the_texts_formula() -> None:
+    made = chart(lambda panels: interplay(panels, AF), "demo")
+    found = records("demo", method="er")
+    assert points(made)["ER"].y[0] == pytest.approx(percent(found, "AF").mean())
+    assert AF.what in notes([made])
+
+
+def test_the_paper_is_crosses_tied_to_ours() -> None:
+    made = chart(interplay, "balance", title="Split CIFAR-10,")
+    crosses = list(points(made, "paper").values())
+    assert len(crosses) == 15
+    assert (12.8, 15.4) in [(one.x[0], one.y[0]) for one in crosses]  # BISON
+    assert {one.look.marker for one in crosses} == {"x"}
+    ties = [one for one in made.series if one.name == "tie"]
+    assert [(one.x[1], one.y[1]) for one in ties] == [(one.x[0], one.y[0]) for one in crosses]
+    assert "crosses" in notes([made]).lower()
 
 
 def test_without_the_paper_no_crosses() -> None:
-    figure = interplay("demo", of("demo"))
-    assert "crosses" not in figure.get_supxlabel().lower()
+    assert "crosses" not in notes(charts(interplay, "demo")).lower()
 
 
 def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
-    figure = interplay("balance", [r for r in of("balance") if r.rule is None])
-    axes = panel(figure, "Split CIFAR-10,")
-    names = [text for text in axes.texts if text.get_text()]
+    made = chart(interplay, "balance", own(of("balance")), title="Split CIFAR-10,")
+    axes = figure([made]).axes[0]
+    names = [text for text in axes.texts if text.get_text().strip()]
     assert {text.get_text() for text in names} >= {"BISON", "FINE-TUNE", "OCM"}
     assert len(names) == 16  # OCM by both readings
     boxes = [text.get_window_extent() for text in names]
@@ -63,10 +73,9 @@ def test_a_method_without_a_reference_is_left_out() -> None:
         replace(r, metrics=replace(r.metrics, AI=None)) if r.method == "er" else r
         for r in of("demo")
     ]
-    points = scatter(panel(interplay("demo", some), "Split"), "ours")
-    assert len(points.get_offsets()) == 2
+    assert set(points(chart(interplay, "demo", some))) == {"FINE-TUNE", "BISON"}
 
 
 def test_without_any_reference_there_is_no_figure() -> None:
     with pytest.raises(NotShown, match="FINE-TUNE"):
-        interplay("confusion", of("confusion"))
+        charts(interplay, "confusion")

@@ -11,7 +11,8 @@ from matplotlib.colors import to_rgb
 
 from bison_ocl.look import PALETTE
 from bison_ocl.methods import METHODS
-from bison_ocl.report.figures.drawing.style import common_look, look, numbered, plotted
+from bison_ocl.report.figures.drawing.style import common_look, plotted
+from bison_ocl.report.figures.panels import look, numbered
 
 
 def test_no_two_methods_share_a_marker_or_a_line() -> None:

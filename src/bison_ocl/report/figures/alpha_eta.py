@@ -3,89 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from bison_ocl.report.figures.curves import count_tasks, draw
-from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
-from bison_ocl.report.figures.drawing.panels import Line, panels, place_title, seeds
-from bison_ocl.report.figures.drawing.style import common_look
-from bison_ocl.report.study.entry import Entry, own
-from bison_ocl.report.study.groups import Floats, Group, NotShown
-from bison_ocl.report.study.labels import LabelOf, label_of
-from bison_ocl.report.study.names import memory_name, stream_name
-from bison_ocl.report.study.places import place_of
-from bison_ocl.report.tables.cells import Label
+from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
+from bison_ocl.report.figures.curves import bands, curve, task_ticks
+from bison_ocl.report.figures.panels import Line, Panel, having, seeds, stream_title
+from bison_ocl.report.study.names import memory_name
 
 AXES = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
+DASHES = {"-": "solid", "--": "dashed", ":": "dotted"}
 NOTE = "At the end of each task, mean over runs."
 START = "Dotted: α = 0.5, where every task starts."
 
 
-@common_look()
-def alpha_eta(item: str, records: Sequence[Entry]) -> Figure:
-    """For each stream a panel of α and one of η, one line an experiment."""
-    logged = [record for record in own(records) if logs(record)]
-    shown = [
-        (lines, kind, names)
-        for lines in streams(logged, label_of(item))
-        for kind in AXES
-        if (names := [name for name in logs(lines[0].group.first) if name.startswith(kind)])
-    ]
+def alpha_eta(panels: Sequence[Panel]) -> list[Chart]:
+    """For each stream a chart of α and one of η, one line per experiment."""
+    streams: dict[tuple[str, ...], list[Panel]] = {}
+    for panel in having(panels, lambda record: record.log and record.log[-1]):
+        streams.setdefault(panel.place.stream_of, []).append(panel)
+    found = [chart(members, kind) for members in streams.values() for kind in AXES]
+    shown = [chart for chart in found if chart.series]
     if not shown:
         raise NotShown("no run logs α or η")
-    figure, places = grid(len(shown), columns=2, width=5.2, height=3.2)
-    for (lines, kind, names), axes in zip(shown, places, strict=True):
-        for line in lines:
-            for dashes, name in zip(("-", "--", ":"), names, strict=False):
-                if name in logs(line.group.first):
-                    draw(axes, line, values(line.group, name), linestyle=dashes)
-        describe(axes, lines, kind, names)
-    legend(figure, (line for lines, _, _ in shown for line in lines))
-    note(figure, NOTE, DEVIATION, START * any(kind == "alpha" for _, kind, _ in shown))
-    return figure
+    return shown
 
 
-def logs(record: Entry) -> list[str]:
-    """The names of what a run logs; those of the last task are those of all."""
-    return list((record.log or [{}])[-1])
+def chart(members: Sequence[Panel], kind: str) -> Chart:
+    """Of one stream; where there are several memories, the names of lines say which."""
+    logs = [line.group.first.log[-1] for panel in members for line in panel.lines]
+    names = list(dict.fromkeys(name for log in logs for name in log if name.startswith(kind)))
+    drawn = [
+        series(line, name, dashes, f", {memory}" * (len(members) > 1), listed=name == names[0])
+        for name, dashes in zip(names, DASHES, strict=False)
+        for panel in members
+        for memory in [memory_name(panel.place.memory)]
+        for line in panel.lines
+        if name in line.group.first.log[-1]
+    ]
+    heads = zip(names, DASHES.values(), strict=False)
+    of = ", ".join(f"{name.removeprefix('eta_')} ({dashes})" for name, dashes in heads)
+    alpha = kind == "alpha"
+    title = f"{stream_title(members[0])}, {seeds(members)}" if members[1:] else members[0].title
+    return Chart(
+        title,
+        Axis("tasks learned", ticks=task_ticks(len(members[0].lines[0].group.first.log))),
+        Axis(AXES[kind] + f"\n{of}" * (len(names) > 1), limits=(0, 1) if alpha else (None, None)),
+        drawn,
+        guides=[Guide(y=0.5, dashes=":")] * alpha,
+        notes=[NOTE, *bands(drawn), *[START] * alpha],
+    )
 
 
-def streams(records: Sequence[Entry], named: LabelOf) -> list[list[Line]]:
-    """The experiments of each stream; where it has several memories, titles say which."""
-    found: dict[tuple[str, ...], list[Line]] = {}
-    memories = {(*place_of(record)[:3], record.memory) for record in records}
-    several = len(memories) > len({memory[:3] for memory in memories})
-    for panel in panels(records, partial(with_memory, named) if several else named):
-        found.setdefault(panel.place[:3], []).extend(panel.lines)
-    return list(found.values())
-
-
-def with_memory(named: LabelOf, record: Entry) -> Label:
-    """`BISON, M = 1k`."""
-    return Label(f"{named(record).text}, {memory_name(record.memory)}")
-
-
-def values(group: Group, name: str) -> Floats:
-    """[seeds, T]; NaN once training has diverged."""
-    found = [[entry.get(name) for entry in record.log] for record in group.records]
-    return np.array(found, np.float64)
-
-
-def describe(axes: Axes, lines: Sequence[Line], kind: str, names: Sequence[str]) -> None:
-    first = lines[0].group.first
-    count_tasks(axes, len(first.log))
-    heads = [name.removeprefix("eta_") for name in names]
-    drawn = zip(("solid", "dashed", "dotted"), heads, strict=False)
-    of = ", ".join(f"{head} ({dashes})" for dashes, head in drawn) if len(names) > 1 else ""
-    axes.set_ylabel(AXES[kind] + (f"\n{of}" if of else ""))
-    groups = [line.group for line in lines]
-    alone = len({group.first.memory for group in groups}) == 1
-    where = place_title(groups[0]) if alone else stream_name(first)
-    axes.set_title(f"{where}, {seeds(groups)}")
-    if kind == "alpha":
-        axes.set_ylim(0, 1)
-        axes.axhline(0.5, color="#999999", linestyle=":", linewidth=1)
+def series(line: Line, name: str, dashes: str, memory: str, listed: bool) -> Series:
+    """What an experiment logs under a name, NaN once training has diverged."""
+    found = [[entry.get(name) for entry in record.log] for record in line.group.records]
+    drawn = curve(line, np.array(found, np.float64), 3, dashes=dashes)
+    return replace(drawn, name=line.title + memory, listed=listed)

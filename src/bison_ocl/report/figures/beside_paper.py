@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from collections.abc import Sequence
+from dataclasses import replace
 
 from bison_ocl.experiments.plan.paper import REFERENCE
-from bison_ocl.look import PALETTE
-from bison_ocl.report.figures.drawing.grid import grid, note
-from bison_ocl.report.figures.drawing.panels import Panel, panels, seeds
-from bison_ocl.report.figures.drawing.style import common_look
+from bison_ocl.look import PALETTE, Look
+from bison_ocl.report.figures.chart import Axis, Chart, Series
+from bison_ocl.report.figures.panels import Line, Panel, compared, seeds, stream_title
 from bison_ocl.report.study import paper
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.groups import compared, deviation
-from bison_ocl.report.study.labels import label_of
-from bison_ocl.report.study.names import memory_name, method_name, stream_name
+from bison_ocl.report.study.measures import AA
+from bison_ocl.report.study.names import memory_name, method_name
 from bison_ocl.report.study.places import Place
 
 NOTE = "Filled: ours ± one standard deviation. Hollow: the paper's."
+QUOTED = "Rows without a filled point were not run."
+APART = 0.22
+"""between the memory sizes of a row"""
 
 
-@common_look()
-def beside_paper(item: str, records: Sequence[Entry]) -> Figure:
-    """One panel a stream, one row a method, one colour a memory size."""
+def beside_paper(panels: Sequence[Panel]) -> list[Chart]:
+    """One chart per stream, one row per method, one colour per memory size."""
     streams: dict[tuple[str, ...], list[Panel]] = {}
-    for panel in panels(compared(records), label_of(item)):
-        streams.setdefault(panel.place[:3], []).append(panel)
-    rows = [names(item, members) for members in streams.values()]
-    figure, places = grid(len(streams), width=5.2, height=1.5 + 0.3 * max(map(len, rows)))
-    for members, titles, axes in zip(streams.values(), rows, places, strict=True):
-        draw(axes, item, members, titles)
-    note(figure, NOTE)
-    return figure
+    for panel in compared(panels):
+        streams.setdefault(panel.place.stream_of, []).append(panel)
+    return [chart(members) for members in streams.values()]
 
 
-def names(item: str, members: Sequence[Panel]) -> list[str]:
-    """The rows: what was run, and what the paper has besides."""
+def chart(members: Sequence[Panel]) -> Chart:
     ours = [line.title for panel in members for line in panel.lines]
-    theirs = [title for panel in members for title in quoted(item, panel.place)]
-    return list(dict.fromkeys([*ours, *theirs]))
+    theirs = [title for panel in members for title in quoted(panel.item, panel.place)]
+    rows = list(dict.fromkeys([*ours, *theirs]))
+    return Chart(
+        f"{stream_title(members[0])}, {seeds(members)}",
+        Axis("AA (%)", limits=(0, None)),
+        Axis(names=rows),
+        [one for number in range(len(members)) for one in points(members, number, rows)],
+        notes=[NOTE, *[QUOTED] * (not set(theirs) <= set(ours))],
+    )
 
 
 def quoted(item: str, place: Place) -> dict[str, float]:
@@ -50,53 +46,31 @@ def quoted(item: str, place: Place) -> dict[str, float]:
     table = paper.source(item, "AA")
     found = {
         name: paper.printed(table, "AA", name, place)
-        for name in paper.lines(table, "AA", place[0])
+        for name in paper.lines(table, "AA", place.data)
         if name != REFERENCE
     }
     return {method_name(name): number.mean for name, number in found.items() if number}
 
 
-def draw(axes: Axes, item: str, members: Sequence[Panel], titles: Sequence[str]) -> None:
-    for number, panel in enumerate(members):
-        shift = 0.22 * (number - (len(members) - 1) / 2)
-        rows = {title: row + shift for row, title in enumerate(titles)}
-        look: dict[str, Any] = {"color": colour(number), "linestyle": "", "markersize": 5}
-        points(axes, item, panel, rows, look)
-    axes.set_yticks(range(len(titles)), titles)
-    axes.invert_yaxis()
-    axes.set_xlim(left=0)
-    groups = [group for panel in members for group in panel.groups]
-    axes.set(xlabel="AA (%)", title=f"{stream_name(groups[0].first)}, {seeds(groups)}")
-    axes.grid()
-    keys = [
-        Line2D([], [], color=colour(number), marker="o", ls="", label=memory_name(panel.memory))
-        for number, panel in enumerate(members)
-    ]
-    axes.legend(handles=keys, loc="lower left", frameon=True, framealpha=0.85, edgecolor="none")
-
-
-def colour(number: int) -> str:
-    return PALETTE[number % len(PALETTE)]
-
-
-def points(
-    axes: Axes, item: str, panel: Panel, rows: Mapping[str, float], look: Mapping[str, Any]
-) -> None:
+def points(members: Sequence[Panel], number: int, rows: Sequence[str]) -> list[Series]:
     """Of one memory size: ours with their deviation, then the paper's."""
-    known = quoted(item, panel.place)
-    for line in panel.lines:
-        values = line.group.percent("AA")
-        spread = float(deviation(values))
-        axes.errorbar(
-            values.mean(), rows[line.title], xerr=spread, marker="o", elinewidth=1, **look
-        )
-        if (number := line.printed(item, "AA")) is not None:
-            known[line.title] = number
-    axes.plot(
-        list(known.values()),
-        [rows[title] for title in known],
-        marker="D",
-        markerfacecolor="white",
-        label=f"{memory_name(panel.memory)} (paper)",
-        **look,
+    panel, look = members[number], Look(PALETTE[number % len(PALETTE)], "o")
+    name = memory_name(panel.place.memory)
+    shift = APART * (number - (len(members) - 1) / 2)
+    at = {title: row + shift for row, title in enumerate(rows)}
+    known = quoted(panel.item, panel.place) | {
+        line.title: printed
+        for line in panel.lines
+        if (printed := line.printed(panel.item, AA.name)) is not None
+    }
+    hollow = replace(look, marker="D", hollow=True)
+    heights = [at[title] for title in known]
+    theirs = Series(
+        f"{name} (paper)", hollow, list(known.values()), heights, "points", listed=False
     )
+    return [*(point(line, name, look, at[line.title]) for line in panel.lines), theirs]
+
+
+def point(line: Line, name: str, look: Look, y: float) -> Series:
+    over = line.group.over(AA.of)
+    return Series(name, look, [over.mean], [y], "points", x_error=[over.std or 0])

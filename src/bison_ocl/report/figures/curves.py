@@ -3,82 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from bison_ocl.report.figures.drawing.grid import DEVIATION, grid, legend, note
-from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
-from bison_ocl.report.figures.drawing.style import common_look, plotted
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.groups import Floats, deviation, mean
-from bison_ocl.report.study.labels import label_of
+from bison_ocl.report.figures.chart import Axis, Chart, Guide, Series
+from bison_ocl.report.figures.panels import Line, Panel
+from bison_ocl.report.study.groups import Floats, deviation, middle
+from bison_ocl.report.study.measures import plus_minus
 
-MOST_TICKS = 12
 MOST_BANDS = 5
 """with more lines than this, bands hide each other"""
+BANDS = "Bands: one standard deviation over runs."
 ABREAST = 3
-"""the paper's markers of a column, so that close ones can be told apart"""
-
-
+"""the paper's markers in a row, so that close ones can be told apart"""
+MOST_TICKS = 12
 NOTE = "Over the tasks learned so far, mean over runs."
 PAPER = "Hollow, at the right: the paper's accuracy after the last task."
 
 
-@common_look()
-def curves(item: str, records: Sequence[Entry]) -> Figure:
-    """One panel a stream and memory, one line a method; at the right, what the paper prints."""
-    shown = panels(records, label_of(item))
-    bands = all(len(panel.lines) <= MOST_BANDS for panel in shown)
-    figure, places = grid(len(shown))
-    printed = False
-    for panel, axes in zip(shown, places, strict=True):
-        for line in panel.lines:
-            draw(axes, line, line.group.curves(), bands)
-        count_tasks(axes, panel.tasks)
-        axes.set(ylabel="average accuracy (%)", title=panel.title)
-        axes.set_ylim(bottom=0)
-        printed |= paper_column(axes, item, panel)
-    legend(figure, (line for panel in shown for line in panel.lines))
-    note(figure, NOTE, DEVIATION * bands, PAPER * printed)
-    return figure
+def curves(panels: Sequence[Panel]) -> list[Chart]:
+    """One line per method; at the right, what the paper prints."""
+    return [chart(panel) for panel in panels]
 
 
-def draw(axes: Axes, line: Line, values: Floats, band: bool = True, **look: Any) -> None:
-    """The mean over seeds of values [seeds, T], perhaps with its band."""
-    middle, std = mean(values), deviation(values)
-    tasks = np.arange(1, len(middle) + 1)
-    drawn: dict[str, Any] = (
-        {"label": line.title, "zorder": 2 + line.look.width} | plotted(line.look) | look
+def chart(panel: Panel) -> Chart:
+    drawn = [curve(line, line.group.curves()) for line in panel.lines]
+    tasks = max(len(one.x) for one in drawn)
+    paper = at_the_end(panel, tasks)
+    return Chart(
+        panel.title,
+        Axis("tasks learned", ticks=task_ticks(tasks)),
+        Axis("average accuracy (%)", limits=(0, None)),
+        [*drawn, *paper],
+        guides=[Guide(x=(tasks + paper[0].x[0]) / 2, text="paper")] if paper else (),
+        notes=[NOTE, *bands(drawn), *[PAPER] * bool(paper)],
     )
-    axes.plot(tasks, middle, **drawn)
-    if band and line.group.n > 1:
-        axes.fill_between(
-            tasks, middle - std, middle + std, color=drawn["color"], alpha=0.13, linewidth=0
-        )
 
 
-def count_tasks(axes: Axes, tasks: int) -> None:
-    """The horizontal axis of everything that is measured at task ends."""
-    axes.set_xticks(range(1, tasks + 1, -(-tasks // MOST_TICKS)))
-    axes.set_xlabel("tasks learned")
-    axes.grid(axis="y")
+def curve(line: Line, values: Floats, decimals: int = 1, **changes: Any) -> Series:
+    """The mean over seeds of values [seeds, T], with its deviation."""
+    mean, std = middle(values), deviation(values)
+    known = std if len(values) > 1 else [None] * len(mean)
+    return Series(
+        line.title,
+        replace(line.look, **changes),
+        np.arange(1, len(mean) + 1).tolist(),
+        mean.tolist(),
+        method=line.group.method,
+        y_error=std.tolist() if len(values) > 1 else (),
+        told=[plus_minus(m, s, decimals) for m, s in zip(mean, known, strict=True)],
+    )
 
 
-def paper_column(axes: Axes, item: str, panel: Panel) -> bool:
-    """Hollow markers beyond the last task: the paper's accuracy at the end, if it prints any."""
-    numbers = [(line.printed(item, "AA"), line) for line in panel.lines]
+def bands(series: Sequence[Series]) -> list[str]:
+    """The note on bands, where lines are few enough to have them."""
+    return [BANDS] * (len(series) <= MOST_BANDS and any(one.y_error for one in series))
+
+
+def task_ticks(tasks: int) -> list[int]:
+    return list(range(1, tasks + 1, -(-tasks // MOST_TICKS)))
+
+
+def at_the_end(panel: Panel, tasks: int) -> list[Series]:
+    """Hollow markers beyond the last task: the paper's accuracy at the end."""
+    numbers = [(line.printed(panel.item, "AA"), line) for line in panel.lines]
     known = [(number, line) for number, line in numbers if number is not None]
-    known.sort(key=lambda pair: pair[0])
-    step = 0.035 * panel.tasks
-    start = panel.tasks + max(0.5, 0.08 * panel.tasks)
-    for place, (number, line) in enumerate(known):
-        look = plotted(line.look) | {"linestyle": "", "markerfacecolor": "white"}
-        axes.plot([start + place % ABREAST * step], [number], label=f"{line.title} (paper)", **look)
-    if known:
-        axes.axvline((panel.tasks + start) / 2, color="#BBBBBB", linewidth=0.8)
-        ticks = [int(tick) for tick in axes.get_xticks()]
-        axes.set_xticks([*ticks, start + step], [*map(str, ticks), "paper"])
-    return bool(known)
+    start, step = tasks + max(0.5, 0.08 * tasks), 0.035 * tasks
+    return [
+        Series(
+            f"{line.title} (paper)",
+            replace(line.look, hollow=True),
+            [start + place % ABREAST * step],
+            [number],
+            "points",
+            line.group.method,
+            told=[plus_minus(number, None)],
+            listed=False,
+        )
+        for place, (number, line) in enumerate(sorted(known, key=lambda pair: pair[0]))
+    ]

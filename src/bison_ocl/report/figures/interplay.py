@@ -3,87 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from bison_ocl.look import BLACK, GREY, Look
+from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
+from bison_ocl.report.figures.panels import Line, Panel, only
+from bison_ocl.report.study.measures import AA, AF_TABLE, AI, Measure, plus_minus
 
-from bison_ocl.report.figures.drawing.grid import AF_CONVENTION, grid, lay_out, note
-from bison_ocl.report.figures.drawing.panels import Line, Panel, panels
-from bison_ocl.report.figures.drawing.point_names import name_points
-from bison_ocl.report.figures.drawing.style import common_look
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.groups import Floats, NotShown, grouped
-from bison_ocl.report.study.labels import label_of
-
-METRICS = ("AI", "AF_table", "AA")
-"""x, y and colour"""
-NOTE = "Means over runs; bottom left is best."
+NOTE = "Means over runs, with one standard deviation; bottom left is best."
 CROSSES = "Crosses: the paper's numbers."
+POINT, CROSS, TIE = Look(BLACK, "o"), Look(GREY, "x"), Look("#BBBBBB", "", width=0.8)
+ROOM = 0.14
+"""around the points, as a share of their range"""
 
 
-@common_look()
-def interplay(item: str, records: Sequence[Entry]) -> Figure:
-    """One panel a stream and memory, one point a method: x = AI, y = AF, colour = AA."""
-    known = [record for group in grouped(records) if group.has("AI") for record in group.records]
+def interplay(panels: Sequence[Panel], forgetting: Measure = AF_TABLE) -> list[Chart]:
+    """One point per method: x = AI, y = AF, colour = AA."""
+    known = only(panels, lambda line: line.group.has(AI.of))
     if not known:
         raise NotShown("no run has AI: FINE-TUNE did not run on the same streams")
-    shown = panels(known, label_of(item))
-    figure, places = grid(len(shown), width=5.0, height=4.1)
-    for panel, axes in zip(shown, places, strict=True):
-        draw(figure, axes, item, panel)
-    compared = any(len(paper(item, panel)) for panel in shown)
-    note(figure, NOTE, AF_CONVENTION, CROSSES * compared)
-    lay_out(figure)
-    for panel, axes in zip(shown, places, strict=True):
-        first = sorted(panel.lines, key=lambda line: not line.label.main)  # has the choice of place
-        points = [position(line)[:2] for line in first]
-        name_points(
-            figure, axes, points, [line.title for line in first], around=paper(item, panel)[:, :2]
-        )
-    return figure
+    return [chart(panel, forgetting) for panel in known]
 
 
-def draw(figure: Figure, axes: Axes, item: str, panel: Panel) -> None:
-    """The points of a panel and, as small crosses tied to them, the paper's."""
-    shades = [*ours(panel)[:, 2], *paper(item, panel)[:, 2]]
-    scale: dict[str, Any] = {"cmap": "viridis_r", "vmin": min(shades), "vmax": max(shades) + 1e-9}
-    x, y, colour = ours(panel).T
-    points = axes.scatter(
-        x, y, c=colour, s=95, edgecolor="black", linewidth=0.7, zorder=4, label="ours", **scale
+def chart(panel: Panel, forgetting: Measure) -> Chart:
+    shown = sorted(panel.lines, key=lambda line: not line.label.main)  # chooses its name's place
+    ours = [point(line, forgetting) for line in shown]
+    paper = [one for line in shown for one in printed(panel.item, line, forgetting)]
+    points = [*ours, *(one for one in paper if one.shade is not None)]
+    return Chart(
+        panel.title,
+        Axis("AI: intransigence (%)", limits=padded([one.x[0] for one in points])),
+        Axis("AF: forgetting (%)", limits=padded([one.y[0] for one in points])),
+        [*paper, *ours],
+        shade="AA (%)",
+        guides=[Guide(x=0), Guide(y=0)],
+        notes=[NOTE, f"AF: {forgetting.what}.", *[CROSSES] * bool(paper)],
     )
-    for line in panel.lines:
-        if (theirs := paper_position(item, line)) is not None:
-            ends = np.array([position(line), theirs])
-            axes.plot(ends[:, 0], ends[:, 1], color="#BBBBBB", linewidth=0.8, zorder=1)
-    if len(paper(item, panel)):
-        x, y, colour = paper(item, panel).T
-        axes.scatter(x, y, c=colour, marker="x", s=22, linewidth=1.3, label="paper", **scale)
-    for zero in (axes.axhline, axes.axvline):
-        zero(0, color="#999999", linewidth=0.8, zorder=0)
-    axes.margins(0.14)
-    axes.grid()
-    axes.set(xlabel="AI: intransigence (%)", ylabel="AF: forgetting (%)", title=panel.title)
-    figure.colorbar(points, ax=axes, label="AA (%)", pad=0.02)
 
 
-def ours(panel: Panel) -> Floats:
-    """AI, AF and AA of each line, in percent [lines, 3]."""
-    return np.array([position(line) for line in panel.lines])
+def point(line: Line, forgetting: Measure) -> Series:
+    """A named point with its deviations."""
+    x, y, shade = (line.group.over(one.of) for one in (AI, forgetting, AA))
+    told = [
+        f"{measure.name} {plus_minus(found.mean, found.std)}"
+        for measure, found in ((AA, shade), (forgetting, y), (AI, x))
+    ]
+    return Series(
+        "ours",
+        POINT,
+        [x.mean],
+        [y.mean],
+        "points",
+        line.group.method,
+        x_error=[x.std or 0],
+        y_error=[y.std or 0],
+        shade=shade.mean,
+        text=line.title,
+        told=[", ".join(told)],
+    )
 
 
-def paper(item: str, panel: Panel) -> Floats:
-    """The same of the lines that the paper has [known, 3]."""
-    found = [point for line in panel.lines if (point := paper_position(item, line)) is not None]
-    return np.array(found).reshape(-1, len(METRICS))
+def printed(item: str, line: Line, forgetting: Measure) -> list[Series]:
+    """The paper's point as a cross, tied to ours; nothing where the paper has none."""
+    numbers = [line.printed(item, one.name) for one in (AI, forgetting, AA)]
+    x, y, shade = numbers
+    if x is None or y is None or shade is None:
+        return []
+    ours = [line.group.over(one.of).mean for one in (AI, forgetting)]
+    made = partial(Series, method=line.group.method)
+    told = f"{line.title}, paper: AA {shade:.1f}, {forgetting.name} {y:.1f}, AI {x:.1f}"
+    return [
+        made("tie", TIE, [ours[0], x], [ours[1], y], "line", listed=False),
+        made("paper", CROSS, [x], [y], "points", shade=shade, told=[told]),
+    ]
 
 
-def position(line: Line) -> list[float]:
-    return [float(line.group.percent(metric).mean()) for metric in METRICS]
-
-
-def paper_position(item: str, line: Line) -> list[float] | None:
-    found = [line.printed(item, metric) for metric in METRICS]
-    known = [number for number in found if number is not None]
-    return known if len(known) == len(METRICS) else None
+def padded(values: Sequence[float]) -> tuple[float, float]:
+    """The range of values, with room for names."""
+    room = ROOM * (max(values) - min(values) or 10)
+    return min(values) - room, max(values) + room

@@ -4,67 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-from bison_ocl.look import BLUE, ORANGE
-from bison_ocl.report.figures.drawing.grid import grid, note
-from bison_ocl.report.figures.drawing.panels import Panel, panels
-from bison_ocl.report.figures.drawing.style import common_look
-from bison_ocl.report.study.entry import Entry, own
-from bison_ocl.report.study.groups import Floats, Group, NotShown, compared, deviation, mean
-from bison_ocl.report.study.labels import label_of
-from bison_ocl.report.tables.cost import BASELINE, hardware
+from bison_ocl.look import BLUE, ORANGE, Look
+from bison_ocl.report.figures.chart import Axis, Chart, NotShown, Series
+from bison_ocl.report.figures.panels import Line, Panel, compared, only
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.machines import hardware
+from bison_ocl.report.study.measures import BASELINE, TEST, TRAIN, plus_minus
 
 DEVIATION = "Thin lines: one standard deviation of the whole run."
-PARTS = {"train_s": ("training", BLUE), "test_s": ("tests", ORANGE)}
+PARTS = {TRAIN: ("training", Look(BLUE, "s")), TEST: ("tests", Look(ORANGE, "s"))}
 
 
-@common_look()
-def time_bars(item: str, records: Sequence[Entry]) -> Figure:
-    """One panel a stream and memory, one bar a method, the fastest on top."""
-    once = own(compared(records))  # one network, one time
-    if not once:
+def time_bars(panels: Sequence[Panel]) -> list[Chart]:
+    """One bar per method, the fastest on top."""
+    timed = only(
+        compared(panels),
+        lambda line: not line.group.rescored and all(line.group.has(part.of) for part in PARTS),
+    )
+    if not timed:
         raise NotShown("no times in the records")
-    shown = panels(once, label_of(item))
-    most = max(len(panel.lines) for panel in shown)
-    figure, places = grid(len(shown), width=5.4, height=1.2 + 0.27 * most)
-    for panel, axes in zip(shown, places, strict=True):
-        draw(axes, panel)
-    figure.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    note(figure, DEVIATION, *(f"{said[:1].upper()}{said[1:]}." for said in hardware(once)))
-    return figure
+    return [chart(panel) for panel in timed]
 
 
-def draw(axes: Axes, panel: Panel) -> None:
-    lines = sorted(panel.lines, key=lambda line: seconds(line.group).sum())
-    times = np.array([seconds(line.group) for line in lines])
-    start = np.zeros(len(lines))
-    for part, (name, colour) in enumerate(PARTS.values()):
-        axes.barh(range(len(lines)), times[:, part], 0.7, start, color=colour, label=name)
-        start = start + times[:, part]
-    spread = np.array([float(deviation(totals(line.group))) for line in lines])
-    if spread.any():
-        axes.errorbar(start, range(len(lines)), xerr=spread, fmt="none", ecolor="#444444", lw=0.9)
-    names = [line.label.printed for line in lines]
-    base = [start[names.index(BASELINE)]] if BASELINE in names else []
-    for place, (total, std) in enumerate(zip(start, spread, strict=True)):
-        ratio = f"  × {total / base[0]:.2f}" if base else ""
-        axes.text(total + std, place, f" {total:.3g} s{ratio}", va="center", fontsize=8)
-    axes.set_yticks(range(len(lines)), [line.title for line in lines])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1.35 * max(start + spread))
-    beside = ", × beside ER" if base else ""
-    axes.set(xlabel=f"seconds a run{beside}", title=panel.title)
-    axes.grid(axis="x")
+def total(record: Entry) -> float:
+    """Seconds of training and tests."""
+    return sum(part.of(record) or 0.0 for part in PARTS)
 
 
-def seconds(group: Group) -> Floats:
-    """Of training and of tests, mean over seeds [2]."""
-    return mean(np.array([[getattr(r.timing, part) for part in PARTS] for r in group.records]))
+def chart(panel: Panel) -> Chart:
+    lines = sorted(panel.lines, key=lambda line: line.group.over(total).mean)
+    base = [line.group.over(total).mean for line in lines if line.label.printed == BASELINE]
+    records = [record for line in lines for record in line.group.records]
+    told = (f"{said[:1].upper()}{said[1:]}." for said in hardware(records))
+    return Chart(
+        panel.title,
+        Axis("seconds per run" + ", × ER's" * bool(base), limits=(0, None)),
+        Axis(names=[line.title for line in lines]),
+        [one for row, line in enumerate(lines) for one in stacked(row, line, base)],
+        notes=[DEVIATION, *told],
+    )
 
 
-def totals(group: Group) -> Floats:
-    """Of each run [seeds]."""
-    return np.array([sum(getattr(r.timing, part) for part in PARTS) for r in group.records])
+def stacked(row: int, line: Line, base: Sequence[float]) -> list[Series]:
+    """Training, then tests; at the end the whole, its deviation and how many times ER's it is."""
+    whole, found, start = line.group.over(total), [], 0.0
+    ratio = f"  × {whole.mean / base[0]:.2f}" if base else ""
+    for part, (name, look) in PARTS.items():
+        last, over = part is TEST, line.group.over(part.of)
+        told = f"{line.title}: {name} {plus_minus(over.mean, over.std, 2)} s"
+        found.append(
+            Series(
+                name,
+                look,
+                [over.mean],
+                [row],
+                "bar",
+                line.group.method,
+                x_error=[whole.std or 0] * last,
+                start=start,
+                text=f"{whole.mean:.3g} s{ratio}" * last,
+                told=[told],
+            )
+        )
+        start += over.mean
+    return found

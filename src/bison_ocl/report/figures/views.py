@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.report.figures.alpha_eta import alpha_eta
+from bison_ocl.report.figures.bars import metric_bars, newest_precision
 from bison_ocl.report.figures.beside_paper import beside_paper
-from bison_ocl.report.figures.buffer_batch import buffer_batch
+from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.confusion import confusion
 from bison_ocl.report.figures.curves import curves
-from bison_ocl.report.figures.drawing.save import save
+from bison_ocl.report.figures.drawing.figure import figure
+from bison_ocl.report.figures.drawing.save import KINDS, save
 from bison_ocl.report.figures.interplay import interplay
 from bison_ocl.report.figures.losses import losses
-from bison_ocl.report.figures.metric_bars import metric_bars
-from bison_ocl.report.figures.newest_precision import newest_precision
-from bison_ocl.report.figures.sensitivity import sensitivity
-from bison_ocl.report.figures.similar_bars import similar_bars
-from bison_ocl.report.figures.similar_curves import similar_curves
+from bison_ocl.report.figures.panels import Panel, panels
+from bison_ocl.report.figures.similar import similar_curves
+from bison_ocl.report.figures.sweeps import buffer_batch, sensitivity
 from bison_ocl.report.figures.time_bars import time_bars
 from bison_ocl.report.study.entry import Entry, own
-from bison_ocl.report.study.groups import NotShown
+from bison_ocl.report.study.groups import grouped
+from bison_ocl.report.study.labels import label_of
 from bison_ocl.report.study.study import Study
 
-Draw = Callable[[str, Sequence[Entry]], Figure]
+Charts = Callable[[Sequence[Panel]], list[Chart]]
 
-VIEWS: dict[str, dict[str, Draw]] = {
+VIEWS: dict[str, dict[str, Charts]] = {
     "table1": {
         "interplay": interplay,
         "curves": curves,
@@ -41,7 +40,7 @@ VIEWS: dict[str, dict[str, Draw]] = {
     "directions": {"directions": metric_bars, "curves": curves, "alpha-eta": alpha_eta},
     "time": {"time": time_bars},
     "confusion": {"confusion": confusion, "newest-precision": newest_precision},
-    "similar-pairs": {"curves": similar_curves, "bars": similar_bars},
+    "similar-pairs": {"curves": similar_curves},
     "curves": {"curves": curves, "losses": losses},
     "balance": {"interplay": interplay},
     "sensitivity": {"sensitivity": sensitivity},
@@ -51,7 +50,7 @@ VIEWS: dict[str, dict[str, Draw]] = {
 }
 """By item, then by name."""
 
-GENERIC: dict[str, Draw] = {
+GENERIC: dict[str, Charts] = {
     "curves": curves,
     "interplay": interplay,
     "confusion": confusion,
@@ -63,6 +62,8 @@ GENERIC: dict[str, Draw] = {
 
 RESCORED = ("ncm", "confusion", "similar-pairs")
 """Items that are about other inference rules; elsewhere in the paper these only ride along."""
+MOST = 24
+"""charts of one figure"""
 
 
 @dataclass(frozen=True)
@@ -70,32 +71,41 @@ class Saved:
     """The figures of an item."""
 
     files: list[Path]
-    """each as PNG, SVG and PDF"""
+    """each in every format"""
     missing: list[str]
     """which ones there cannot be, and why"""
 
 
-def save_all(study: Study, folder: Path) -> dict[str, Saved]:
+def save_all(study: Study, folder: Path, formats: Collection[str] = KINDS) -> dict[str, Saved]:
     """Write the figures of every item."""
-    return {item: save_item(item, records, folder) for item, records in study.items.items()}
+    items = study.items.items()
+    return {item: save_item(item, records, folder, formats) for item, records in items}
 
 
-def save_item(item: str, records: Sequence[Entry], folder: Path) -> Saved:
+def save_item(item: str, records: Sequence[Entry], folder: Path, formats: Collection[str]) -> Saved:
     saved = Saved([], [])
-    for name, made in drawn(item, records):
-        if isinstance(made, Figure):
-            saved.files.extend(save(made, folder / name))
-        else:
+    for name, made in charted(item, records):
+        if isinstance(made, str):
             saved.missing.append(f"no figure {name}: {made}")
+        else:
+            saved.files.extend(save(figure(made), folder / name, formats))
     return saved
 
 
-def drawn(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, Figure | str]]:
-    """The figures of an item by the names of their files, or why there is none."""
+def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Chart] | str]]:
+    """The charts of an item's figures by the names of their files, or why there is none."""
     shown = own(records) if item in ITEMS and item not in RESCORED else records
-    for view, draw in VIEWS.get(item, GENERIC).items():
+    found = panels(item, grouped(shown), label_of(item))
+    for view, charts in VIEWS.get(item, GENERIC).items():
         name = item if view == item else f"{item}-{view}"
         try:
-            yield name, draw(item, shown)
+            yield name, limited(charts(found))
         except NotShown as reason:
             yield name, str(reason)
+
+
+def limited(charts: list[Chart]) -> list[Chart]:
+    """Charts that one figure can hold."""
+    if len(charts) > MOST:
+        raise NotShown(f"{len(charts)} charts are too many for one figure")
+    return charts

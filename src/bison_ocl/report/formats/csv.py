@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from bison_ocl.report.tables.cells import Cell, Column, Label, Table
+from bison_ocl.report.study.labels import Label
+from bison_ocl.report.tables.cells import Cell, Column, Table
 
 HEAD = (
     *("table", "line", "category", "group", "column", "data", "stream", "memory", "measure"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from bison_ocl.report.figures import Saved
-from bison_ocl.report.formats.markdown import escaped, markdown
+from bison_ocl.report.formats.markdown import escaped, markdown, row
 from bison_ocl.report.study import names
 from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.study import Study, plural, short
@@ -25,6 +25,7 @@ def summary(
     figures: Mapping[str, Saved],
     folder: Path,
     with_page: bool,
+    formats: Collection[str],
 ) -> str:
     """The page; `folder` is where it will stand, so that links are relative to it."""
     same = " [report.html](report.html) shows the same interactively." if with_page else ""
@@ -44,10 +45,15 @@ def summary(
     for item in study.items:
         parts.append(f"## {escaped(title_of(item))}")
         for table in tables[item]:
-            title = [f"### {escaped(table.title)}"] if len(tables[item]) > 1 else []
-            parts += [*title, markdown(table) + "\n" + files(table)]
-        pictures = [path for path in figures[item].files if path.suffix == ".png"]
-        parts += [shown(path, folder) for path in pictures]
+            title = table.title.removeprefix(f"{title_of(item)}: ")
+            parts += [f"### {escaped(title)}"] * (len(tables[item]) > 1)
+            parts.append(markdown(table))
+            parts += others(
+                f"tables/{table.name}", [one for one in ("tex", "csv") if one in formats]
+            )
+        for path in figures[item].files:
+            if path.suffix == ".png":
+                parts += shown(Path(os.path.relpath(path, folder)), formats)
         parts += [listed(figures[item].missing)] if figures[item].missing else []
     return "\n\n".join(parts) + "\n"
 
@@ -109,17 +115,18 @@ def listed(texts: Iterable[str]) -> str:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *([escaped(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [head, ["---"] * len(head), *([escaped(cell) for cell in line] for line in rows)]
+    return "\n".join(map(row, lines))
 
 
-def files(table: Table) -> str:
-    kinds = (f"[{kind}](tables/{quote(table.name)}.{kind})" for kind in ("txt", "tex", "csv"))
-    return f"As {', '.join(kinds)}."
+def others(base: str, formats: Sequence[str]) -> list[str]:
+    """Links to the same in other formats."""
+    links = (f"[{kind}]({quote(base)}.{kind})" for kind in formats)
+    return [f"As {', '.join(links)}."] if formats else []
 
 
-def shown(path: Path, folder: Path) -> str:
+def shown(path: Path, formats: Collection[str]) -> list[str]:
     """A figure, with links to its other formats."""
-    place = quote(Path(os.path.relpath(path, folder)).as_posix())
-    base = place.removesuffix(".png")
-    return f"![{escaped(path.stem)}]({place})\n\nAs [svg]({base}.svg), [pdf]({base}.pdf)."
+    base = path.with_name(path.stem)
+    kinds = [kind for kind in ("svg", "pdf") if kind in formats]
+    return [f"![{escaped(path.stem)}]({quote(path.as_posix())})", *others(base.as_posix(), kinds)]

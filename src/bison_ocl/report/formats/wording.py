@@ -3,34 +3,81 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from bison_ocl.report.study.measures import plus_minus
 from bison_ocl.report.study.names import CATEGORIES
-from bison_ocl.report.tables.cells import CLOSE, LEVEL, NEAR, Cell, Column, Table
+from bison_ocl.report.tables.cells import CLOSE, LEVEL, NEAR, Cell, Column, Line, Size, Table
 from bison_ocl.report.tables.marks import least_seeds
 
 
-def ours(cell: Cell, column: Column, plus_minus: str = " ± ") -> str:
+@dataclass(frozen=True)
+class Shown:
+    """A cell of a printed table."""
+
+    text: str
+    value: float | None = None
+    """by which it sorts"""
+    count: str = ""
+    """`(10)`, how many runs it is of"""
+    rank: int = 0
+    differs: bool = False
+    size: Size | None = None
+    """how large a difference from the paper is"""
+
+
+def head(table: Table, numbers: Sequence[int]) -> list[str]:
+    """The headings of some columns: ours and, where the paper has the column, its and Δ."""
+    found = [table.heading, *[table.category] * table.kinds]
+    for number in numbers:
+        found += [headed(table.columns[number]), *("paper", "Δ") * table.compared(number)]
+    return found
+
+
+def headed(column: Column) -> str:
+    """The label with its unit, where that is not percent."""
+    unit = column.measure.unit
+    return column.label + (f" ({unit})" if unit not in ("%", "") else "")
+
+
+def shown(table: Table, line: Line, numbers: Sequence[int]) -> Iterator[Shown]:
+    """The cells of a line under these headings, after its name and category.
+
+    FINE-TUNE keeps no memory: its number is printed once per dataset.
+    """
+    seen: set[tuple[str, str]] = set()
+    for number in numbers:
+        cell, column = line.cells[number], table.columns[number]
+        key = column.group, column.measure.name
+        if line.label.reference and key in seen:
+            yield from [Shown("")] * (1 + 2 * table.compared(number))
+            continue
+        seen.add(key)
+        value = cell.ours.mean if cell.ours else None
+        yield Shown(ours(cell, column), value, count(cell, table), cell.rank, cell.differs)
+        if table.compared(number):
+            yield Shown(paper(cell, column), cell.paper.mean if cell.paper else None)
+            away = cell.distance(column.measure.unit)
+            yield Shown(difference(cell, column), cell.difference, size=away)
+
+
+def ours(cell: Cell, column: Column, sign: str = " ± ") -> str:
     """`26.3 ± 1.0`, for AI `5.3 ± 0.8 / 9.7`; `–` for a missing cell."""
     if cell.ours is None:
         return "–"
-    return numbers(cell.ours.mean, cell.ours.std, column, plus_minus) + (
-        "" if cell.over_tasks is None else f" / {cell.over_tasks:.1f}"
-    )
+    over_tasks = "" if cell.over_tasks is None else f" / {cell.over_tasks:.1f}"
+    return plus_minus(cell.ours.mean, cell.ours.std, column.measure.decimals, sign) + over_tasks
 
 
-def paper(cell: Cell, column: Column, plus_minus: str = " ± ") -> str:
+def paper(cell: Cell, column: Column, sign: str = " ± ") -> str:
     if cell.paper is None:
         return ""
-    return numbers(cell.paper.mean, cell.paper.std, column, plus_minus)
-
-
-def numbers(mean: float, std: float | None, column: Column, plus_minus: str) -> str:
-    decimals = column.measure.decimals
-    return f"{mean:z.{decimals}f}" + ("" if std is None else f"{plus_minus}{std:.{decimals}f}")
+    return plus_minus(cell.paper.mean, cell.paper.std, column.measure.decimals, sign)
 
 
 def difference(cell: Cell, column: Column) -> str:
-    return "" if cell.difference is None else f"{cell.difference:+z.{column.measure.decimals}f}"
+    return "" if cell.difference is None else f"{cell.difference:+z,.{column.measure.decimals}f}"
 
 
 def count(cell: Cell, table: Table) -> str:
@@ -39,13 +86,6 @@ def count(cell: Cell, table: Table) -> str:
         return ""
     short = table.planned is not None and cell.ours.n < table.planned
     return f"({cell.ours.n} of {table.planned})" if short else f"({cell.ours.n})"
-
-
-def headed(column: Column) -> str:
-    """The label with its unit, where that is not percent."""
-    return column.label + (
-        f" ({column.measure.unit})" if column.measure.unit not in ("%", "") else ""
-    )
 
 
 def usual_runs(table: Table) -> int:
@@ -77,6 +117,9 @@ def legend(
     units = {column.measure.unit for column in table.columns}
     runs = told_runs(table) if told_once else "over runs (their number)"
     said = [f"mean ± standard deviation {runs}" + (", percent" if "%" in units else "")]
+    said += dict.fromkeys(
+        f"{c.measure.label}: {c.measure.what}" for c in table.columns if c.measure.what
+    )
     if any(cell.over_tasks is not None for cell in cells):
         said.append("AI: the first ± is over runs, the second over tasks, as the paper's is")
     if any(table.compared(number) for number in range(len(table.columns))):
@@ -87,13 +130,18 @@ def legend(
         said.append("–: missing")
     if any(cell.rank for cell in cells):
         said.append(ranks)
-    if any(cell.p is not None for cell in cells):
-        main = next((f"“{line.label.text}”" for line in table.lines if line.label.main), "the best")
-        said.append(
-            f"*: differs from {main}, p < {LEVEL} (paired sign-flip test over common seeds, "
-            f"Holm over the column; it takes {least_seeds(table)} seeds to show a difference)"
-        )
-    return [*said, *table.notes]
+    return [*said, *stars(table), *table.notes]
+
+
+def stars(table: Table) -> list[str]:
+    """What a star means, where there is one."""
+    if not any(cell.differs for cell in table.cells):
+        return []
+    main = next((f"“{line.label.text}”" for line in table.lines if line.label.main), "the best")
+    return [
+        f"*: differs from {main}, p < {LEVEL} (paired sign-flip test over common seeds, "
+        f"Holm over the column; it takes {least_seeds(table)} seeds to show a difference)"
+    ]
 
 
 def judged(table: Table, sizes: tuple[str, str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -14,11 +15,7 @@ from bison_ocl.files.durable import write_atomically
 from bison_ocl.report.page.contents import contents
 from bison_ocl.report.study.study import Study
 
-SCRIPTS = (
-    *("tools", "state", "controls", "table", "chart", "metrics"),
-    *("summary", "compare", "curves", "interplay", "confusion", "log", "loss", "time", "runs"),
-    *("run", "start"),
-)
+SCRIPTS = ("tools", "state", "controls", "table", "chart", "run", "start")
 """in this order one script"""
 
 
@@ -31,11 +28,13 @@ def page(study: Study) -> str:
     """The page of a study."""
     from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
+    found = contents(study)
     own = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
     scripts = {"plotly": get_plotlyjs(), "js": own}
     return Template(asset("page.html")).substitute(
+        title=escape(found["title"]),
         css=asset("page.css"),
-        data=embedded(contents(study)),
+        data=embedded(found),
         policy=policy(list(scripts.values())),
         **scripts,
     )

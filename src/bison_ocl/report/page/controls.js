@@ -1,49 +1,26 @@
 /* Choosing: item, dataset, memory, methods, view. */
 
 function renderControls() {
-  options(
-    "item",
-    DATA.items.map((item) => [item.name, item.title]),
-    state.item,
-  );
-  options(
-    "data-choice",
-    places().map((place) => [placeKey(place), place.name]),
-    state.data,
-  );
-  options(
-    "memory",
-    memories().map((size) => [size, size === ALL ? "all" : memoryName(Number(size))]),
-    state.memory,
-  );
+  const streams = new Map(itemNow().places.map((place) => [place.stream, place.name]));
+  options(byId("item"), DATA.items.map((item) => [item.name, item.title]), state.item);
+  options(byId("data-choice"), [...streams], state.data);
+  options(byId("memory"), memories().map((size) => [size, size]), state.memory);
   byId("methods").replaceChildren(...methodsThere().map(methodBox));
 }
 
-function options(id, pairs, chosen) {
-  byId(id).replaceChildren(...optionsOf(pairs, chosen));
+function options(list, pairs, chosen) {
+  list.replaceChildren(...pairs.map(([value, text]) => make("option", { value, selected: value === chosen }, text)));
 }
-
-const optionsOf = (pairs, chosen) =>
-  pairs.map(([value, text]) => make("option", { value, selected: value === chosen }, text));
 
 function methodBox(method, place) {
-  const checked = !state.methods || state.methods.includes(method);
-  const box = make("input", {
-    type: "checkbox",
-    id: `method-${place}`,
-    value: method,
-    checked,
-    onchange: () => toggleMethod(method),
-  });
-  return make("label", {}, box, swatch(DATA.methods[method]), labelOf(method));
-}
-
-function toggleMethod(method) {
   const on = state.methods ?? methodsThere();
-  update({ methods: on.includes(method) ? on.filter((one) => one !== method) : [...on, method] });
+  const toggled = on.includes(method) ? on.filter((one) => one !== method) : [...on, method];
+  const onchange = () => update({ methods: toggled });
+  const box = make("input", { type: "checkbox", id: `method-${place}`, checked: on.includes(method), onchange });
+  return make("label", {}, box, swatch(DATA.methods[method]), DATA.methods[method].name);
 }
 
-/** A dot in the colour of a row or a method. */
+/** A dot in the colour of a line. */
 function swatch(look) {
   const element = make("span", { class: look.dash === "solid" ? "swatch" : "swatch ring", "aria-hidden": "true" });
   element.style.setProperty("--colour", colourOf(look));
@@ -51,54 +28,35 @@ function swatch(look) {
 }
 
 function renderTabs() {
-  const views = viewsThere();
-  byId("tabs").replaceChildren(
-    ...views.map(([name, view]) => {
-      const chosen = name === state.view;
-      return make(
-        "button",
-        {
-          type: "button",
-          role: "tab",
-          id: `tab-${name}`,
-          "aria-selected": String(chosen),
-          "aria-controls": "panel",
-          tabindex: chosen ? "0" : "-1",
-          onclick: () => update({ view: name }),
-        },
-        view.title,
-      );
-    }),
-  );
+  const tabs = Object.entries(viewsThere()).map(([name, view]) => {
+    const chosen = name === state.view;
+    const attributes = { type: "button", role: "tab", id: `tab-${name}`, tabindex: chosen ? "0" : "-1" };
+    const told = { "aria-selected": String(chosen), "aria-controls": "panel" };
+    return make("button", { ...attributes, ...told, onclick: () => update({ view: name }) }, view.title);
+  });
+  byId("tabs").replaceChildren(...tabs);
 }
 
 function moveTab(event) {
-  const names = viewsThere().map(([name]) => name);
-  const here = names.indexOf(state.view),
-    last = names.length - 1;
-  const places = {
-    ArrowRight: here === last ? 0 : here + 1,
-    ArrowLeft: here === 0 ? last : here - 1,
-    Home: 0,
-    End: last,
-  };
-  if (!(event.key in places)) return;
+  const names = Object.keys(viewsThere());
+  const [here, last] = [names.indexOf(state.view), names.length - 1];
+  const right = here === last ? 0 : here + 1;
+  const left = here === 0 ? last : here - 1;
+  const place = { ArrowRight: right, ArrowLeft: left, Home: 0, End: last }[event.key];
+  if (place == null) return;
   event.preventDefault();
-  update({ view: names[places[event.key]] });
+  update({ view: names[place] });
   byId(`tab-${state.view}`).focus();
 }
 
-function heading(title, note, ...choices) {
+/** The title of a view, its note, and what it lets its reader choose. */
+function heading({ title, note }) {
+  const list = make("select", { id: "choice", onchange: (event) => update({ choice: event.target.value }) });
+  options(list, choices().map((name) => [name, name]), state.choice);
   return make(
     "div",
     { class: "heading" },
     make("div", {}, make("h2", {}, title), note ? make("p", { class: "note" }, note) : null),
-    ...choices,
+    choices().length > 1 ? make("label", { class: "choice" }, "Metric", list) : null,
   );
-}
-
-function chooser(id, title, pairs, chosen, change) {
-  const list = make("select", { id, onchange: (event) => change(event.target.value) });
-  list.append(...optionsOf(pairs, chosen));
-  return make("label", { class: "choice" }, title, list);
 }

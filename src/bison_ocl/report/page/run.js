@@ -1,99 +1,52 @@
-/* One run: result, settings, provenance. */
+/* One run: result, accuracies, settings, provenance. */
+
+const titleOf = (line, caption) => `${line.name}, ${caption.replace(/^.*?, /, "")}, seed ${line.cells[0].value ?? line.cells[0]}`;
+
+function opener(line, caption) {
+  const onclick = () => update({ run: line.run });
+  const unseen = make("span", { class: "unseen" }, ` ${titleOf(line, caption)}`);
+  return make("button", { type: "button", id: `open-${line.run}`, "aria-haspopup": "dialog", onclick }, "Open", unseen);
+}
 
 function renderRun() {
   const dialog = byId("run");
-  const found = runOf(state.run);
-  if (!found) {
-    if (dialog.open) dialog.close();
-    return;
-  }
-  const { row, run } = found;
-  const settings = DATA.settings[row.settings],
-    origin = DATA.origins[run.origin];
-  const result = Object.fromEntries([
-    ...RUN_METRICS.map((name, place) => [
-      METRICS[name].title,
-      run.metrics[place] == null ? null : `${fixed(run.metrics[place], 2)} %`,
-    ]),
-    ...COSTS.map(({ title }, place) => [title, run.costs[place] == null ? null : seconds(run.costs[place])]),
-  ]);
-  const { commit, data_sha256: checksum, ...machine } = origin,
-    place = DATA.places[row.place];
+  const tables = placesOfData().map((place) => place.views.runs.table);
+  const lines = tables.flatMap((one) => one.lines.map((line) => ({ ...line, columns: one.columns, title: titleOf(line, one.caption) })));
+  const found = lines.find((line) => line.run === state.run);
+  if (!found) return dialog.close();
+  const result = found.columns.slice(1).map(({ title }, place) => [title, shownCell(found.cells[place], found.columns[place + 1]).text]);
+  const part = (title, ...shown) => [make("h3", {}, title), ...shown];
   const close = make("button", { type: "button", onclick: () => dialog.close() }, "Close");
-  const title = make(
-    "h2",
-    { id: "run-title" },
-    `${row.name}, ${DATA.places[row.place].name}, M = ${memoryName(row.memory)}, seed ${run.seed}`,
-  );
   dialog.replaceChildren(
-    make("div", { class: "run-head" }, title, close),
+    make("div", { class: "run-head" }, make("h2", { id: "run-title" }, found.title), close),
     make(
       "div",
       { class: "run-body" },
-      make("h3", {}, "Result"),
-      facts(result),
-      make("h3", {}, "Accuracy"),
-      accuracyTable(run.accuracy),
-      make("h3", {}, "Settings"),
-      facts(settings),
-      make("h3", {}, "Provenance"),
-      facts(machine),
-      facts(
-        {
-          commit,
-          data: place.data,
-          stream: place.stream,
-          ...place.options,
-          "class order": DATA.orders[run.order],
-          "test images, SHA-256": checksum,
-        },
-        "wide",
-      ),
+      ...part("Result", facts(result)),
+      ...part("Accuracy", accuracies(found.accuracy)),
+      ...part("Settings", facts(Object.entries(DATA.settings[found.settings]))),
+      ...part("Provenance", facts(Object.entries({ ...DATA.origins[found.origin], "class order": DATA.orders[found.order] }))),
     ),
   );
   if (!dialog.open) dialog.showModal();
 }
 
-function runOf(name) {
-  const [place, seed] = (name ?? "").split(".");
-  const row = itemNow().rows[place];
-  const run = row?.runs.find((one) => String(one.seed) === seed);
-  return run && { row, run };
-}
-
-function facts(pairs, kind) {
-  const there = Object.entries(pairs).filter(([, value]) => value != null);
+function facts(pairs) {
+  const written = (value) => (Array.isArray(value) ? value.join(" ") : typeof value === "object" ? JSON.stringify(value) : String(value));
+  const there = pairs.filter(([, value]) => value != null);
+  const wide = (text) => (text.length > 30 ? "wide" : null);
   return make(
     "dl",
     {},
-    there.map(([name, value]) => make("div", { class: kind }, make("dt", {}, name), make("dd", {}, written(value)))),
+    there.map(([name, value]) => make("div", { class: wide(written(value)) }, make("dt", {}, name), make("dd", {}, written(value)))),
   );
 }
 
-function accuracyTable(matrix) {
-  const tasks = matrix.map((_, place) => place);
-  const head = make(
-    "tr",
-    {},
-    make("th", { scope: "col", class: "row" }, "after"),
-    tasks.map((task) => make("th", { scope: "col", class: "number" }, `task ${task + 1}`)),
-  );
-  const body = matrix.map((line, after) =>
-    make(
-      "tr",
-      {},
-      make("th", { scope: "row" }, `task ${after + 1}`),
-      tasks.map((task) => {
-        const cell = make("td", { class: "number shade" }, task > after && !line[task] ? "" : fixed(line[task] ?? 0));
-        cell.style.setProperty("--share", (line[task] ?? 0) / 100);
-        return cell;
-      }),
-    ),
-  );
-  const caption = "Accuracy on each task after each task, in percent";
-  return make(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    make("table", {}, make("caption", {}, make("span", {}, caption)), make("thead", {}, head), make("tbody", {}, body)),
-  );
+function accuracies(matrix) {
+  const tasks = matrix.map((_, task) => `task ${task + 1}`);
+  const cellAt = (after, task) => {
+    const value = matrix[after][task] ?? 0;
+    return { text: task > after && !value ? "" : value.toFixed(1), share: value / 100 };
+  };
+  return shadedTable("Accuracy on each task after each task, in percent", "after", tasks, tasks, cellAt);
 }

@@ -1,18 +1,4 @@
-/* The views, and the page around them. */
-
-const VIEWS = {
-  summary: { title: "Summary", draw: summaryView, needs: () => true },
-  compare: { title: "Compare", draw: compareView, needs: () => true },
-  curves: { title: "Curves", draw: curvesView, needs: (row) => row.curve && row.curve.length > 1 },
-  interplay: { title: "Interplay", draw: interplayView, needs: (row) => row.metrics.AI },
-  confusion: { title: "Confusion", draw: confusionView, needs: (row) => row.confusion },
-  log: { title: "α and η", draw: logView, needs: (row) => row.log },
-  loss: { title: "Loss", draw: lossView, needs: (row) => row.losses },
-  time: { title: "Time", draw: timeView, needs: (row) => row.costs.total_s },
-  runs: { title: "Runs", draw: runsView, needs: () => true },
-};
-
-const viewsThere = () => Object.entries(VIEWS).filter(([, view]) => rowsOfData().some(view.needs));
+/* The page around the views. */
 
 function render() {
   const focused = document.activeElement?.id;
@@ -26,33 +12,29 @@ function render() {
 function renderPanel() {
   const panel = byId("panel");
   for (const old of panel.querySelectorAll(".js-plotly-plot")) plotly().purge(old);
-  nearby.disconnect();
-  drawings = [];
-  panel.replaceChildren(...(shown().length ? VIEWS[state.view].draw() : [empty()]));
+  const empty = make("p", { class: "empty" }, "Nothing to show: choose at least one method.");
+  waiting = [];
+  tables = 0;
+  const views = viewsNow().map((view) => {
+    const charts = (view.choices[state.choice] ?? []).map(chart).filter(Boolean);
+    return [make("div", { class: charts.length > 1 ? "grid" : null }, charts), view.table ? table(view.table) : null];
+  });
+  const shown = state.methods?.length === 0 ? [empty] : views.flat(2);
+  panel.replaceChildren(heading(viewsNow()[0]), ...shown.filter(Boolean));
   panel.setAttribute("aria-labelledby", `tab-${state.view}`);
-  for (const { place } of drawings) {
-    if (drawings.length <= AT_ONCE) drawAt(place);
-    else nearby.observe(place);
-  }
+  for (const drawing of waiting) drawing();
 }
 
-function renderWarnings() {
+function renderAbout() {
+  byId("about").textContent = DATA.about;
   byId("warnings").hidden = !DATA.warnings.length;
-  byId("warnings").replaceChildren(
-    make("strong", {}, "Before you read on"),
-    make(
-      "ul",
-      {},
-      DATA.warnings.map((text) => make("li", {}, text)),
-    ),
-  );
-  const runs = DATA.items.reduce((sum, item) => sum + item.rows.reduce((n, row) => n + row.runs.length, 0), 0);
-  byId("about").textContent =
-    `${runs.toLocaleString("en")} runs in ${DATA.items.length} ${DATA.items.length === 1 ? "item" : "items"}, made with bison-ocl`;
+  const list = make("ul", {}, DATA.warnings.map((text) => make("li", {}, text)));
+  byId("warnings").replaceChildren(make("strong", {}, "Before you read on"), list);
 }
 
 function renderTheme() {
-  byId("theme").setAttribute("aria-pressed", String(isDark()));
+  byId("theme").textContent = isDark() ? "Use light colours" : "Use dark colours";
+  render();
 }
 
 function chooseTheme(theme) {
@@ -63,7 +45,6 @@ function chooseTheme(theme) {
     /* a page without storage forgets */
   }
   renderTheme();
-  render();
 }
 
 function start() {
@@ -85,16 +66,11 @@ function start() {
     byId("panel").focus();
   };
   byId("run").onclose = () => {
-    if (state.run) {
-      const opener = `open-${state.run}`;
-      update({ run: null });
-      byId(opener)?.focus();
-    }
+    const opener = `open-${state.run}`;
+    if (state.run) update({ run: null });
+    byId(opener)?.focus();
   };
-  matchMedia("(prefers-color-scheme: dark)").onchange = () => {
-    renderTheme();
-    render();
-  };
+  matchMedia("(prefers-color-scheme: dark)").onchange = renderTheme;
   onhashchange = () => {
     readHash();
     settle();
@@ -102,9 +78,8 @@ function start() {
   };
   readHash();
   settle();
-  renderWarnings();
+  renderAbout();
   renderTheme();
-  render();
   (window.requestIdleCallback ?? setTimeout)(plotly);
 }
 

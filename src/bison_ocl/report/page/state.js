@@ -1,50 +1,33 @@
 /* What is shown: kept in the address's hash, so that a view can be linked. */
 
-const state = {
-  item: null,
-  data: null,
-  memory: null,
-  methods: null,
-  view: null,
-  metric: null,
-  af: null,
-  sort: null,
-  run: null,
-};
+const ALL = "all";
+const KEYS = ["item", "data", "memory", "methods", "view", "choice", "sort", "run"];
+const state = {};
 
 function readHash() {
   const given = new URLSearchParams(location.hash.slice(1));
-  for (const key of Object.keys(state)) state[key] = given.get(key);
-  state.methods = state.methods == null ? null : state.methods.split(",");
+  for (const key of KEYS) state[key] = given.get(key);
+  state.methods = state.methods?.split(",") ?? null;
 }
 
 /** Make the state one that can be shown, whatever the hash said. */
 function settle() {
-  const within = (value, values, otherwise = values[0]) => (values.includes(value) ? value : otherwise);
-  state.item = within(
-    state.item,
-    DATA.items.map((item) => item.name),
-  );
-  state.data = within(state.data, places().map(placeKey));
+  const within = (value, values) => (values.includes(value) ? value : (values[0] ?? null));
+  const names = DATA.items.map((item) => item.name);
+  state.item = within(state.item, names);
+  state.data = within(state.data, unique(itemNow().places.map((place) => place.stream)));
   state.memory = within(state.memory, memories());
   if (state.methods) {
     const kept = methodsThere().filter((method) => state.methods.includes(method));
     state.methods = kept.length === methodsThere().length ? null : kept;
   }
-  state.view = within(
-    state.view,
-    viewsThere().map(([name]) => name),
-  );
-  state.metric = within(state.metric, metricsThere(rowsOfData()));
-  state.af = within(state.af, ["AF_table", "AF"]);
+  state.view = within(state.view, Object.keys(viewsThere()));
+  state.choice = within(state.choice, choices());
 }
 
 function writeHash() {
-  const kept = Object.entries(state).filter(([, value]) => value != null);
-  const defaults = { metric: "AA", af: "AF_table" };
-  const needed = kept.filter(([key, value]) => defaults[key] !== value);
-  const hash = new URLSearchParams(needed.map(([key, value]) => [key, Array.isArray(value) ? value.join(",") : value]));
-  history.replaceState(null, "", `#${hash}`);
+  const needed = Object.entries(state).filter(([key, value]) => value != null && (key !== "choice" || value !== choices()[0]));
+  history.replaceState(null, "", `#${new URLSearchParams(needed)}`);
 }
 
 function update(change) {
@@ -55,22 +38,16 @@ function update(change) {
 }
 
 const itemNow = () => DATA.items.find((item) => item.name === state.item);
-const places = () => unique(itemNow().rows.map((row) => row.place)).map((place) => DATA.places[place]);
-/** A place as the hash names it: the dataset, and what is unusual about its stream. */
-const placeKey = (place) =>
-  [place.data, ...Object.values(place.options), ...(place.stream === DATA.stream ? [] : [place.stream])].join(" ");
-const placeNow = () => places().find((place) => placeKey(place) === state.data);
-const rowsOfData = () => itemNow().rows.filter((row) => DATA.places[row.place] === placeNow());
+const placesOfData = () => itemNow().places.filter((place) => place.stream === state.data);
 function memories() {
-  const sizes = unique(rowsOfData().map((row) => row.memory))
-    .filter((size) => size > 0)
-    .sort((a, b) => a - b)
-    .map(String);
-  return sizes.length > 1 ? [...sizes, ALL] : sizes.length ? sizes : ["0"];
+  const sizes = placesOfData().map((place) => place.memory);
+  return sizes.length > 1 ? [...sizes, ALL] : sizes;
 }
-/** Rows of the chosen memory; a method that keeps none (FINE-TUNE) belongs to every choice. */
-const rowsOfMemory = () =>
-  rowsOfData().filter((row) => state.memory === ALL || row.memory === 0 || String(row.memory) === state.memory);
-const methodsThere = () => unique(rowsOfMemory().map((row) => row.method));
-const shown = () => rowsOfMemory().filter((row) => !state.methods || state.methods.includes(row.method));
-const metricsThere = (rows) => Object.keys(METRICS).filter((name) => rows.some((row) => row.metrics[name]));
+/** The places that are shown: one, or one per memory size. */
+const places = () => placesOfData().filter((place) => state.memory === ALL || place.memory === state.memory);
+const methodsThere = () => unique(places().flatMap((place) => place.methods));
+const isOn = ({ method }) => !state.methods || !method || state.methods.includes(method);
+const viewsThere = () => Object.assign({}, ...places().map((place) => place.views));
+const viewsNow = () => places().flatMap((place) => place.views[state.view] ?? []);
+/** What a view lets its reader choose: a metric, or nothing. */
+const choices = () => unique(viewsNow().flatMap((view) => Object.keys(view.choices)));

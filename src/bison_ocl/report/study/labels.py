@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
 from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS, REFERENCE
+from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.report.study import names
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.tables.cells import Label
 
 MAIN_METHOD = "bison"
 """the method that others are tested against"""
@@ -18,7 +17,24 @@ MAIN_METHOD = "bison"
 READINGS = {("ocm", ", ".join(f"{name}={value}" for name, value in BY_POSITION))}
 """variants that are another reading of a method in the paper, and stand beside its numbers too"""
 
-LabelOf = Callable[[Entry], Label]
+
+@dataclass(frozen=True)
+class Label:
+    """What a line is."""
+
+    text: str
+    category: str = ""
+    printed: str | None = None
+    """its name in the paper's numbers; None where the paper has nothing like it"""
+    main: bool = False
+    """whether the others are tested against it"""
+    reference: bool = False
+    """whether others are measured against it (FINE-TUNE), so that it takes no rank"""
+    reading: bool = False
+    """whether another line is the paper's as well, by another reading; figures show it once"""
+
+
+LabelOf = Callable[[Spec], Label]
 
 
 def label_of(item: str) -> LabelOf:
@@ -26,12 +42,12 @@ def label_of(item: str) -> LabelOf:
     return LABELS.get(item) or partial(labelled_in, item)
 
 
-def labelled_in(item: str, record: Entry) -> Label:
+def labelled_in(item: str, record: Spec) -> Label:
     """By the method; what all runs of an item share is no variant there."""
     return labelled(record, usual=common_settings(item, record.method, record.data))
 
 
-def labelled(record: Entry, usual: Mapping[str, Any] | None = None) -> Label:
+def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:
     """A line of its own for each method, and for each way in which its settings were changed."""
     changed = names.variant(record, usual)
     label = method_label(record.method)
@@ -74,7 +90,7 @@ ABLATIONS = {
 """The paper's names by the parts that are left."""
 
 
-def by_parts(record: Entry) -> Label:
+def by_parts(record: Spec) -> Label:
     """A line of the ablation, by the parts of BISON that a run has; others by their own name."""
     if record.method != MAIN_METHOD:
         return labelled(record)
@@ -90,7 +106,7 @@ def by_parts(record: Entry) -> Label:
     )
 
 
-def by_directions(record: Entry) -> Label:
+def by_directions(record: Spec) -> Label:
     """(bs, sb): proxy-anchor loss from buffer to stream, feedback from stream to buffer."""
     if record.method != MAIN_METHOD:
         return labelled(record)
@@ -98,14 +114,14 @@ def by_directions(record: Entry) -> Label:
     return by_setting(record, f"({settings['pal']}, {settings['paf']})", ("pal", "paf"))
 
 
-def by_buffer_batch(record: Entry) -> Label:
+def by_buffer_batch(record: Spec) -> Label:
     """The size of the buffer batch; of methods other than BISON, with their name."""
     method = "" if record.method == MAIN_METHOD else f"{names.method_name(record.method)} "
     text = f"{method}{record.settings['buffer_batch']}"
     return by_setting(record, text, ("buffer_batch",))
 
 
-def by_setting(record: Entry, text: str, shown: Sequence[str]) -> Label:
+def by_setting(record: Spec, text: str, shown: Sequence[str]) -> Label:
     """A line named by some settings; others that differ from the preset follow."""
     changed = names.variant(record, shown=shown)
     usual = not names.variant(record)

@@ -1,4 +1,4 @@
-"""What a table shows of a run: accuracy, forgetting in both conventions, intransigence, cost."""
+"""What is measured of a run: accuracy, forgetting in both conventions, intransigence, cost."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from bison_ocl.evaluate.confusion import (
-    Pairs,
-    similar_confusion,
-    similar_precision,
-)
+from bison_ocl.evaluate.confusion import Pairs, similar_confusion, similar_precision
 from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
 from bison_ocl.report.study.classes import shown_precision
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.places import Place, place_of
+
+BASELINE = "er"
+"""the method that costs are compared with"""
 
 Better = Literal["higher", "lower"] | None
 Counts = list[list[int]]
@@ -37,13 +36,15 @@ class Measure:
     decimals: int = 1
     over_tasks: Callable[[Sequence[Entry]], float | None] | None = None
     """a second deviation, for AI: that of the tasks' means, which the paper's tables print"""
+    what: str = ""
+    """its meaning, as the rest of a sentence"""
 
 
 def metric(name: str) -> Callable[[Entry], float | None]:
     """A metric of the record, in percent."""
 
     def of(record: Entry) -> float | None:
-        value = getattr(record.metrics, name)
+        value: float | None = getattr(record.metrics, name)
         return None if value is None else 100 * value
 
     return of
@@ -63,19 +64,52 @@ def ai_over_tasks(records: Sequence[Entry]) -> float | None:
     return None if over is None else 100 * over
 
 
-AA = Measure("AA", "AA ↑", metric("AA"), "higher")
-AF_TABLE = Measure("AF_table", "AF_table ↓", metric("AF_table"), "lower")
-AF = Measure("AF", "AF (text) ↓", metric("AF"), "lower")
-AI = Measure("AI", "AI ↓", metric("AI"), "lower", over_tasks=ai_over_tasks)
-A_AUC = Measure("A_AUC", "A_AUC ↑", metric("A_AUC"), "higher")
+def distance_from_zero(record: Entry) -> float | None:
+    """√(max(AI, 0)² + max(AF_table, 0)²), in percent; below zero is no better than zero."""
+    ai, af = record.metrics.AI, record.metrics.AF_table
+    return None if ai is None else 100 * math.hypot(max(ai, 0), max(af, 0))
+
+
+AA = Measure(
+    *("AA", "AA ↑", metric("AA"), "higher"),
+    what="average accuracy over all tasks after the last one",
+)
+AF_TABLE = Measure(
+    *("AF_table", "AF_table ↓", metric("AF_table"), "lower"),
+    what="forgetting as the paper's tables count it: mean over all tasks, best at any time",
+)
+AF = Measure(
+    *("AF", "AF (text) ↓", metric("AF"), "lower"),
+    what="forgetting by the paper's formula: tasks before the last, best before the end",
+)
+AI = Measure(
+    *("AI", "AI ↓", metric("AI"), "lower"),
+    over_tasks=ai_over_tasks,
+    what="intransigence: accuracy lost on new tasks compared with FINE-TUNE",
+)
+A_AUC = Measure(
+    *("A_AUC", "A_AUC ↑", metric("A_AUC"), "higher"),
+    what="anytime accuracy: mean over the stream, where tasks share classes",
+)
+BALANCE = Measure(
+    *("balance", "balance ↓", distance_from_zero, "lower"),
+    what="√(max(AI, 0)² + max(AF_table, 0)²), distance from neither forgetting nor intransigence",
+)
 METRICS = (AA, AF_TABLE, AF, AI)
 
 TOTAL = Measure("total_s", "whole run", timing("total_s"), "lower", "s")
 TRAIN = Measure("train_s", "training", timing("train_s"), "lower", "s")
 TEST = Measure("test_s", "tests", timing("test_s"), "lower", "s")
 STEP = Measure("ms_per_step", "a step", timing("ms_per_step"), "lower", "ms", 2)
+PARTS = (TRAIN, TEST, STEP)
 PARAMETERS = Measure("parameters", "parameters", lambda r: r.parameters, "lower", "", 0)
 PEAK = Measure("peak_MB", "peak memory", timing("peak_MB"), "lower", "MB", 0)
+
+
+def plus_minus(mean: float, std: float | None, decimals: int = 1, sign: str = " ± ") -> str:
+    """`26.3 ± 1.0`; counts that do not vary, and single runs, have no deviation."""
+    certain = std is None or (decimals == 0 and std < 0.5)
+    return f"{mean:z,.{decimals}f}" + ("" if certain else f"{sign}{std:,.{decimals}f}")
 
 
 def relative(measure: Measure, baselines: Mapping[Place, float], to: str) -> Measure:
@@ -98,24 +132,31 @@ def after_task(task: int) -> Measure:
     return Measure(f"AA after {task + 1}", f"task {task + 1}", of, "higher")
 
 
-def of_confusion(name: str, better: Better, share: Callable[[Counts], float]) -> Measure:
+def of_confusion(name: str, better: Better, what: str, share: Callable[[Counts], float]) -> Measure:
     """A share of the images tested at the end, in percent; None where it is undefined."""
 
     def of(record: Entry) -> float | None:
-        value = 100 * share(record.counts[-1]) if record.confusion else math.nan
+        value = 100 * share(record.confusion[-1]) if record.confusion else math.nan
         return None if math.isnan(value) else value
 
-    return Measure(name, f"{name} {'↑' if better == 'higher' else '↓'}", of, better)
+    return Measure(name, f"{name} {'↑' if better == 'higher' else '↓'}", of, better, what=what)
 
 
 def precision(label: int, name: str) -> Measure:
     """Of the images given a class, the share that is right."""
-    return of_confusion(name, "higher", lambda counts: float(shown_precision(counts)[label]))
+    what = "precision at the end: images of the class among all that are given it, 0 where none is"
+    return of_confusion(name, "higher", what, lambda c: float(shown_precision(c)[label]))
 
 
 def similar(pairs: Pairs) -> tuple[Measure, Measure]:
     """SC@1 and P_sim, averaged over the classes that have a partner."""
+    taken = "share of a class's images taken for its partner"
+    right = "of those given their class or its partner, the share that is right"
     return (
-        of_confusion("SC@1", "lower", lambda c: float(np.nanmean(similar_confusion(c, pairs)))),
-        of_confusion("P_sim", "higher", lambda c: float(np.nanmean(similar_precision(c, pairs)))),
+        of_confusion("SC@1", "lower", taken, lambda c: over_classes(similar_confusion(c, pairs))),
+        of_confusion("P_sim", "higher", right, lambda c: over_classes(similar_precision(c, pairs))),
     )
+
+
+def over_classes(shares: np.ndarray) -> float:
+    return float(np.nanmean(shares))

@@ -8,7 +8,7 @@ from typing import Any
 
 from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.records.spec import PLAIN, computed_in
+from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.study.entry import Entry
@@ -42,11 +42,11 @@ def memory_name(memory: int) -> str:
     return f"M = {size}"
 
 
-def stream_name(record: Entry) -> str:
+def stream_name(run: Spec) -> str:
     """Dataset, how a folder was cut and the stream if it is not the usual one."""
-    options = [f"{key}={value}" for key, value in record.data_options.items()]
-    unusual = [record.stream] if record.stream != DEFAULT else []
-    return ", ".join([data_name(record.data), *options, *unusual])
+    options = [f"{key}={value}" for key, value in run.data_options.items()]
+    unusual = [run.stream] if run.stream != DEFAULT else []
+    return ", ".join([data_name(run.data), *options, *unusual])
 
 
 CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
@@ -63,24 +63,25 @@ def class_name(data: str, label: int) -> str:
     return CIFAR10.class_names[label] if data == CIFAR10.name else f"class {label}"
 
 
-def variant(
-    record: Entry, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()
-) -> str:
+def variant(run: Spec, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()) -> str:
     """Settings that differ from the preset, as `beta=0.3, lambda=1`; none for a run by the preset.
 
     usual: what the item itself sets; shown: settings that the table shows in another way.
     """
-    own = preset(record.method.partition(" + ")[0], record.data)
+    own = preset(run.method.partition(" + ")[0], run.data)
     expected = {**own, **(usual or {})}
     changed = {
         name: value
-        for name, value in record.settings.items()
+        for name, value in run.settings.items()
         if name not in shown and (name not in expected or expected[name] != value)
     }
-    usual_precision = computed_in(PLAIN, record.environment.device_type)
-    if record.precision != usual_precision and record.tells_precision:
-        changed["precision"] = record.precision
+    if isinstance(run, Entry) and run.tells_precision and run.precision != usual_precision(run):
+        changed["precision"] = run.precision
     return ", ".join(f"{name}={as_set(value)}" for name, value in changed.items())
+
+
+def usual_precision(run: Entry) -> str:
+    return computed_in(PLAIN, run.environment.device_type)
 
 
 def as_set(value: Any) -> str:

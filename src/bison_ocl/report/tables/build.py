@@ -1,110 +1,144 @@
-"""A table from records: who stands in which line, and what of an item was planned."""
+"""A table from groups of runs: memories side by side, or measures side by side."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
-from bison_ocl.experiments.plan import paper
 from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.experiments.records.record import Environment, Metrics, Timing
+from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.methods.settings import configured, settings_of
-from bison_ocl.report.study import threads
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.intransigence import same_stream
-from bison_ocl.report.study.labels import LabelOf
-from bison_ocl.report.study.paper import Published, printed
-from bison_ocl.report.study.places import Place, place_of
-from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
+from bison_ocl.report.study import labels, machines, names, paper
+from bison_ocl.report.study.groups import Group
+from bison_ocl.report.study.labels import Label, LabelOf
+from bison_ocl.report.study.measures import AA, METRICS, Measure
+from bison_ocl.report.study.paper import Published
+from bison_ocl.report.study.places import Place, in_order, place_of
+from bison_ocl.report.tables.cells import Cell, Column, Line, Table
+from bison_ocl.report.tables.marks import marked
 
-SettingOf = Callable[[Entry], Hashable]
+Shown = Callable[[Place], Sequence[Measure]]
+SettingOf = Callable[[Group], Hashable]
 Printed = Callable[[Label, Column], Published | None]
 
 
-def printed_in(item: str, label: Label, column: Column) -> Published | None:
-    """The paper's number of a cell."""
-    return printed(item, column.measure.name, label.printed, column.place)
+def by_memory(
+    item: str,
+    groups: Sequence[Group],
+    measure: Measure = AA,
+    name: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Table:
+    """One measure: a column for each memory, in groups by dataset."""
+    expected = planned(item, groups)
+    streams = stream_names(groups, expected)
+    columns = tuple(
+        Column(place, streams[place], names.memory_name(place.memory), measure)
+        for place in in_order(streams)
+    )
+    lines = [line for place in streams for line in paper.lines(item, measure.name, place.data)]
+    title = f"{title_of(item)}: {measure.label}"
+    blank = Table(name or item, title, columns, planned=planned_seeds(item), notes=notes)
+    label_of = labels.label_of(item)
+    known = [*map(labels.method_label, lines), *map(label_of, expected)]
+    rank = {line: place for place, line in enumerate(dict.fromkeys(lines))}
+    known.sort(key=lambda label: rank.get(label.printed or "", len(rank)))  # readings side by side
+    return marked(filled(blank, groups, label_of, partial(printed_in, item), known))
 
 
-def build(
+def by_measure(
+    item: str,
+    groups: Sequence[Group],
+    shown: Shown = lambda place: METRICS,
+    label_of: LabelOf | None = None,
+    printed: Printed | None = None,
+    heading: str = "method",
+    category: str = "kind",
+    notes: tuple[str, ...] = (),
+    tested: bool = True,
+) -> Table:
+    """A column for each measure, in groups by dataset and memory."""
+    expected = planned(item, groups)
+    streams = stream_names(groups, expected)
+    columns = tuple(
+        Column(place, f"{streams[place]}, {names.memory_name(place.memory)}", one.label, one)
+        for place in in_order(streams)
+        for one in shown(place)
+    )
+    seeds = planned_seeds(item)
+    blank = Table(item, title_of(item), columns, (), heading, category, seeds, notes)
+    named, beside = label_of or labels.label_of(item), printed or partial(printed_in, item)
+    return marked(filled(blank, groups, named, beside, map(named, expected)), tested=tested)
+
+
+def filled(
     table: Table,
-    records: Sequence[Entry],
+    groups: Sequence[Group],
     label_of: LabelOf,
     printed: Printed,
     expected: Iterable[Label] = (),
-    setting_of: SettingOf = lambda record: None,
+    setting_of: SettingOf = lambda group: None,
 ) -> Table:
     """The table with its lines: in each column the runs that belong there.
 
     expected: lines that are shown even without a run, in this order, before all others.
     """
-    groups: dict[tuple[Label, Place, Hashable], list[Entry]] = {}
-    for record in records:
-        key = label_of(record), place_of(record), setting_of(record)
-        groups.setdefault(key, []).append(record)
-    ours = [label for label, _, _ in groups]
+    found: dict[tuple[Label, Place, Hashable], Group] = {}
+    for group in groups:
+        found[label_of(group.first), group.place, setting_of(group)] = group
+    ours = [label for label, _, _ in found]
     references = [label for label in ours if label.reference]
 
     def at(label: Label, column: Column) -> Cell:
-        runs = groups.get((label, column.place, column.setting), [])
-        return cell(runs, column, printed(label, column))
+        group = found.get((label, column.place, column.setting))
+        return cell(group, column.measure, printed(label, column))
 
-    labels = dict.fromkeys([*references, *expected, *ours])
-    lines = [Line(label, tuple(at(label, column) for column in table.columns)) for label in labels]
-    notes = threads.differing(records, lambda record: label_of(record).text)
-    return replace(table, lines=tuple(lines), notes=(*table.notes, *notes))
-
-
-def cell(records: Sequence[Entry], column: Column, paper: Published | None) -> Cell:
-    """The runs of a line in a column, as far as they have its measure."""
-    measure = column.measure
-    found = {same_stream(record): measure.of(record) for record in records}
-    return Cell(
-        {stream: value for stream, value in found.items() if value is not None},
-        paper,
-        measure.over_tasks(records) if measure.over_tasks else None,
+    lines = tuple(
+        Line(label, tuple(at(label, column) for column in table.columns))
+        for label in dict.fromkeys([*references, *expected, *ours])
     )
+    threads = machines.differing_threads(
+        [(label_of(one.first).text, one.records) for one in groups]
+    )
+    return replace(table, lines=lines, notes=(*table.notes, *threads))
+
+
+def cell(group: Group | None, measure: Measure, paper: Published | None) -> Cell:
+    """The runs of a line in a column, as far as they have its measure."""
+    if group is None:
+        return Cell(paper=paper)
+    over_tasks = measure.over_tasks(group.records) if measure.over_tasks else None
+    return Cell(group.values(measure.of), paper, over_tasks)
+
+
+def printed_in(item: str, label: Label, column: Column) -> Published | None:
+    """The paper's number of a cell."""
+    return paper.printed(item, column.measure.name, label.printed, column.place)
+
+
+def stream_names(groups: Sequence[Group], expected: Sequence[Spec] = ()) -> dict[Place, str]:
+    """The places of groups and of planned runs, and how their streams are called."""
+    ours = {group.place: names.stream_name(group.first) for group in groups}
+    return ours | {place_of(spec): names.stream_name(spec) for spec in expected}
 
 
 # --- what was planned ---
 
 
-def planned(item: str, records: Sequence[Entry]) -> list[Entry]:
-    """The cells of an item on the data at hand, as records without results: what may be missing."""
+def planned(item: str, groups: Sequence[Group]) -> list[Spec]:
+    """The cells of an item on the data at hand: what may be missing."""
     if item not in ITEMS:
         return []
-    present = {record.data for record in records}
-    rescored = any(record.rule for record in records)
-    found: list[Entry] = []
-    for asked in ITEMS[item].cells:
-        if asked.data in present:
-            method = configured(asked.method, asked.data, dict(asked.settings))
-            rules = [f"{asked.method} + {rule}" for rule in asked.also] if rescored else []
-            found += [unrun(asked, way, settings_of(method)) for way in (asked.method, *rules)]
-    return found
-
-
-def unrun(cell: paper.Cell, method: str, settings: dict[str, Any]) -> Entry:
-    """A cell without results."""
-    return Entry(
-        method=method,
-        data=cell.data,
-        memory=cell.memory,
-        seed=0,
-        settings=settings,
-        stream=cell.stream,
-        tells_precision=False,
-        class_order=[],
-        accuracy=[],
-        metrics=Metrics(math.nan, math.nan, math.nan),
-        also={},
-        log=[],
-        timing=Timing(0.0, 0.0, 0.0, 0.0),
-        environment=Environment("none", 1),
-        commit=None,
-    )
+    present = {group.place.data for group in groups}
+    rescored = any(group.rescored for group in groups)
+    return [
+        Spec(asked.method + rule, asked.data, asked.memory, 0, settings_of(one), asked.stream)
+        for asked in ITEMS[item].cells
+        if asked.data in present
+        for one in [configured(asked.method, asked.data, dict(asked.settings))]
+        for rule in ["", *(f" + {rule}" for rule in asked.also * rescored)]
+    ]
 
 
 def planned_seeds(item: str) -> int | None:

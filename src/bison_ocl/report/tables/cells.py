@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from bison_ocl.evaluate.metrics import Spread, spread
+from bison_ocl.report.study.labels import Label
 from bison_ocl.report.study.measures import Measure
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.study.places import Place
@@ -18,22 +19,6 @@ CLOSE, NEAR = 1.0, 3.0
 """differences from the paper, in points of percent, up to which a cell is close or near"""
 
 Size = Literal["close", "near", "far"]
-
-
-@dataclass(frozen=True)
-class Label:
-    """What a line is."""
-
-    text: str
-    category: str = ""
-    printed: str | None = None
-    """its name in the paper's numbers; None where the paper has nothing like it"""
-    main: bool = False
-    """whether the others are tested against it"""
-    reference: bool = False
-    """whether others are measured against it (FINE-TUNE), so that it takes no rank"""
-    reading: bool = False
-    """whether another line is the paper's as well, by another reading; figures show it once"""
 
 
 @dataclass(frozen=True)
@@ -99,7 +84,7 @@ class Table:
     """of its files"""
     title: str
     columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...] = ()
     heading: str = "method"
     category: str = "kind"
     planned: int | None = None

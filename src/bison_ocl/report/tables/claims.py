@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bison_ocl.experiments.plan.paper import ITEMS, MINI
-from bison_ocl.report.study.entry import Entry, own
-from bison_ocl.report.study.intransigence import same_stream
+from bison_ocl.report.study.groups import Group, grouped, own
 from bison_ocl.report.study.labels import MAIN_METHOD, READINGS
+from bison_ocl.report.study.measures import AA
 from bison_ocl.report.study.names import method_name
 from bison_ocl.report.study.paper import MAIN_TABLE
-from bison_ocl.report.study.places import Place, place_of
 from bison_ocl.report.study.study import Study
 from bison_ocl.report.tables.cells import LEVEL, Cell, Column, Line, Table
 from bison_ocl.report.tables.marks import against
@@ -60,7 +59,7 @@ def in_short(study: Study, tables: Mapping[str, Sequence[Table]]) -> list[str]:
     if len(near) < len(COMPARED) or not any(near.values()):
         return []
     claims = [best(by_name["AA"]), balance(by_name["AF_table"], by_name["AI"])]
-    claims += [by_class_means(study.items[MAIN_TABLE]), parts(study, tables)]
+    claims += [by_class_means(grouped(study.items[MAIN_TABLE])), parts(study, tables)]
     return ["## In short", counts(near), *outliers(near), *claims]
 
 
@@ -173,29 +172,24 @@ def standing(question: str, fields: Sequence[tuple[str, dict[str, Values]]], hig
     return "\n".join([f"{question} {told}", "", *(f"- {line}" for line in others)])
 
 
-def by_class_means(records: Sequence[Entry]) -> str:
+def by_class_means(groups: Sequence[Group]) -> str:
     """Does nearest class mean on the baselines' networks close the gap?"""
-    values: dict[tuple[str, Place], dict[Hashable, float]] = {}
-    for record in records:
-        key = (record.method, place_of(record))
-        values.setdefault(key, {})[same_stream(record)] = 100 * record.metrics.AA
+    values = {(group.method, group.place): group.values(AA.of) for group in groups}
     rows = []
-    for method in dict.fromkeys(record.method for record in own(records)):
-        pairs = [
+    for method in dict.fromkeys(group.method for group in own(groups)):
+        trios = [
             (values[method, place], rescored, values[MAIN_METHOD, place])
             for (name, place), rescored in values.items()
             if name == f"{method} + {NCM}" and (MAIN_METHOD, place) in values
         ]
-        if pairs:
-            gain = fmean(fmean(b.values()) - fmean(a.values()) for a, b, _ in pairs)
-            gap = fmean(fmean(c.values()) - fmean(b.values()) for _, b, c in pairs)
-            tests = [against(c, [b])[0] for _, b, c in pairs]
-            ahead = sum(fmean(b.values()) >= fmean(c.values()) for _, b, c in pairs)
+        if trios:
+            means = [[fmean(one.values()) for one in trio] for trio in trios]
+            gain, gap = fmean(b - a for a, b, _ in means), fmean(c - b for _, b, c in means)
+            ahead = sum(b >= c for _, b, c in means)
+            tests = [against(ours, [theirs])[0] for _, theirs, ours in trios]
             clear = sum(p is not None and p < LEVEL for p in tests)
-            rows.append(
-                f"| {method_name(method)} | {len(pairs)} | {gain:+.1f} | {gap:+.1f} | {ahead} "
-                f"| {clear} |"
-            )
+            cells = [method_name(method), len(trios), f"{gain:+.1f}", f"{gap:+.1f}", ahead, clear]
+            rows.append(f"| {' | '.join(map(str, cells))} |")
     question = "**Does nearest class mean on the baselines' networks close the gap?**"
     told = (
         "AA by class means less AA by the method's own rule, and BISON's lead over it, in points, "

@@ -5,64 +5,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
-
 from bison_ocl.report.study import measures, names
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.measures import Measure
+from bison_ocl.report.study.groups import Group, compared
+from bison_ocl.report.study.labels import Label
+from bison_ocl.report.study.machines import hardware
+from bison_ocl.report.study.measures import BASELINE, Measure
 from bison_ocl.report.study.paper import Published, printed
-from bison_ocl.report.study.places import Place, compared, place_of
-from bison_ocl.report.tables.arrange import by_measure
-from bison_ocl.report.tables.build import printed_in
-from bison_ocl.report.tables.cells import Column, Label, Table
+from bison_ocl.report.tables.build import by_measure, printed_in
+from bison_ocl.report.tables.cells import Column, Table
 
-BASELINE = "er"
+PEAK_NOTE = (
+    "peak memory: what tensors take; the paper's is that of the whole process with its "
+    "CUDA context, so only the ratio stands beside ours"
+)
 
 
-def time(item: str, records: Sequence[Entry]) -> list[Table]:
+def time(item: str, groups: Sequence[Group]) -> list[Table]:
     """Seconds of a run, and how many times ER's."""
-    shown = (
-        measures.TOTAL,
-        beside_er(measures.TOTAL, records),
-        measures.TRAIN,
-        measures.TEST,
-        measures.STEP,
-    )
-    notes = hardware(records)
-    return [by_measure(item, compared(records), lambda place: shown, notes=notes, tested=False)]
-
-
-def efficiency(item: str, records: Sequence[Entry]) -> list[Table]:
-    """Parameters and peak memory of a GPU, and how many times ER's."""
-    shown = [
-        one
-        for measure in (measures.PARAMETERS, measures.PEAK)
-        for one in (measure, beside_er(measure, records))
-    ]
+    ratio = beside_er(measures.TOTAL, groups)
     return [
-        by_measure(
-            item,
-            compared(records),
-            lambda place: shown,
-            printed=partial(printed_cost, item),
-            notes=(
-                "peak memory: what tensors take; the paper's is that of the whole process with its "
-                "CUDA context, so only the ratio stands beside ours",
-                *hardware(records),
-            ),
-            tested=False,
-        )
+        costs(item, groups, (measures.TOTAL, ratio, measures.TRAIN, measures.TEST, measures.STEP))
     ]
 
 
-def beside_er(measure: Measure, records: Sequence[Entry]) -> Measure:
+def efficiency(item: str, groups: Sequence[Group]) -> list[Table]:
+    """Parameters and peak memory of a GPU, and how many times ER's."""
+    pairs = [(one, beside_er(one, groups)) for one in (measures.PARAMETERS, measures.PEAK)]
+    return [costs(item, groups, [one for pair in pairs for one in pair], PEAK_NOTE)]
+
+
+def costs(item: str, groups: Sequence[Group], shown: Sequence[Measure], *notes: str) -> Table:
+    """Measures of cost; the note says on which machine."""
+    kept = compared(groups)
+    machine = hardware([record for group in kept for record in group.records])
+    return by_measure(
+        item,
+        kept,
+        lambda place: shown,
+        printed=partial(printed_cost, item),
+        notes=(*notes, *machine),
+        tested=False,
+    )
+
+
+def beside_er(measure: Measure, groups: Sequence[Group]) -> Measure:
     """A measure as a multiple of ER's mean in the same place."""
-    found: dict[Place, list[float]] = {}
-    for record in records:
-        value = measure.of(record)
-        if record.method == BASELINE and not names.variant(record) and value is not None:
-            found.setdefault(place_of(record), []).append(value)
-    baselines = {place: float(np.mean(values)) for place, values in found.items()}
+    baselines = {
+        group.place: group.over(measure.of).mean
+        for group in groups
+        if group.method == BASELINE and not names.variant(group.first) and group.values(measure.of)
+    }
     return measures.relative(measure, baselines, names.method_name(BASELINE))
 
 
@@ -76,13 +68,3 @@ def printed_cost(item: str, label: Label, column: Column) -> Published | None:
     own = printed(item, name, label.printed, column.place)
     base = printed(item, name, BASELINE, column.place)
     return Published(own.mean / base.mean, None) if own and base else None
-
-
-def hardware(records: Sequence[Entry]) -> tuple[str, ...]:
-    """What the runs were measured on; times of several machines do not compare."""
-    found = dict.fromkeys(record.environment.device for record in records)
-    named = ", ".join(str(device or "an unknown machine") for device in found)
-    doubt = ": do not compare across machines" * (len(found) > 1)
-    together = max((r.timing.seeds_at_once for r in records), default=1)
-    shared = (f"up to {together} seeds trained together: a run's time is its share",)
-    return (f"measured on {named}{doubt}", *shared * (together > 1))

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bison_ocl.report.study import measures, names
 from bison_ocl.report.study.classes import SIMILAR, newest
-from bison_ocl.report.study.entry import Entry, own
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.groups import Group, compared, grouped, own
 from bison_ocl.report.study.labels import by_buffer_batch
 from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, METRICS, Measure
-from bison_ocl.report.study.places import Place, compared, in_every_place, place_of
-from bison_ocl.report.tables.arrange import CONVENTIONS, by_measure, by_memory
+from bison_ocl.report.study.places import Place
+from bison_ocl.report.tables.build import by_measure, by_memory
 from bison_ocl.report.tables.cells import Table
 from bison_ocl.report.tables.cost import efficiency, time
 from bison_ocl.report.tables.sensitivity import sensitivity
@@ -18,110 +19,108 @@ from bison_ocl.report.tables.sensitivity import sensitivity
 
 def tables(item: str, records: Sequence[Entry]) -> list[Table]:
     """All tables of an item; an overview where its own have nothing to show."""
-    found = [table for table in LAYOUTS.get(item, overview)(item, records) if table.columns]
-    return found or overview(item, records)
+    groups = grouped(records)
+    found = [table for table in LAYOUTS.get(item, summary)(item, groups) if table.columns]
+    return found or summary(item, groups)
 
 
 def overview(item: str, records: Sequence[Entry]) -> list[Table]:
-    """AA, AF and AI of whatever was run; where tasks share classes, anytime accuracy too."""
-    anytime = {place_of(record) for record in records if record.metrics.A_AUC is not None}
+    """AA, AF and AI of whatever was run."""
+    return summary(item, grouped(records))
+
+
+def summary(item: str, groups: Sequence[Group]) -> list[Table]:
+    """AA, AF and AI; where tasks share classes, anytime accuracy too."""
+    anytime = {group.place for group in groups if group.values(measures.A_AUC.of)}
 
     def shown(place: Place) -> Sequence[Measure]:
         return (*METRICS, measures.A_AUC) if place in anytime else METRICS
 
-    return [by_measure(item, records, shown)]
+    return [by_measure(item, groups, shown)]
 
 
-def table1(item: str, records: Sequence[Entry]) -> list[Table]:
+def table1(item: str, groups: Sequence[Group]) -> list[Table]:
     """AA, AF in both conventions and AI of every method, dataset and memory."""
     files = {"accuracy": AA, "forgetting": AF_TABLE, "forgetting-text": AF, "intransigence": AI}
     return [
         by_memory(
             item,
-            own(records),
+            own(groups),
             measure,
             name=f"{item}-{name}",
-            notes=(CONVENTIONS,) if measure in (AF, AF_TABLE) else (),
         )
         for name, measure in files.items()
     ]
 
 
-def accuracy(item: str, records: Sequence[Entry]) -> list[Table]:
+def accuracy(item: str, groups: Sequence[Group]) -> list[Table]:
     """AA over memories."""
-    return [by_memory(item, compared(records))]
+    return [by_memory(item, compared(groups))]
 
 
-def balance(item: str, records: Sequence[Entry]) -> list[Table]:
-    return [by_measure(item, own(records))]
+def balance(item: str, groups: Sequence[Group]) -> list[Table]:
+    return [by_measure(item, own(groups))]
 
 
-def curves(item: str, records: Sequence[Entry]) -> list[Table]:
+def curves(item: str, groups: Sequence[Group]) -> list[Table]:
     """AA after each task."""
-    tasks = {place_of(record): len(record.accuracy) for record in in_every_place(records)}
+    tasks = {group.place: len(group.first.accuracy) for group in groups}
 
     def shown(place: Place) -> Sequence[Measure]:
         return [measures.after_task(task) for task in range(tasks.get(place, 0))]
 
-    return [by_measure(item, own(records), shown, notes=())]
+    return [by_measure(item, own(groups), shown)]
 
 
-def ablation(item: str, records: Sequence[Entry]) -> list[Table]:
+def ablation(item: str, groups: Sequence[Group]) -> list[Table]:
     meaning = "DC: dual classifiers; PAL: proxy-anchor loss; PAF: proxy alignment feedback"
-    notes = (meaning, CONVENTIONS)
-    return [by_measure(item, compared(records), heading="BISON", category="parts", notes=notes)]
+    notes = (meaning,)
+    return [by_measure(item, compared(groups), heading="BISON", category="parts", notes=notes)]
 
 
-def directions(item: str, records: Sequence[Entry]) -> list[Table]:
+def directions(item: str, groups: Sequence[Group]) -> list[Table]:
     meaning = "bs: from buffer to stream; sb: from stream to buffer"
-    notes = (meaning, CONVENTIONS)
-    return [by_measure(item, compared(records), heading="(PAL, PAF)", category="", notes=notes)]
+    notes = (meaning,)
+    return [by_measure(item, compared(groups), heading="(PAL, PAF)", category="", notes=notes)]
 
 
-def buffer_batch(item: str, records: Sequence[Entry]) -> list[Table]:
-    def size(record: Entry) -> int:
-        return int(record.settings["buffer_batch"])
+def buffer_batch(item: str, groups: Sequence[Group]) -> list[Table]:
+    def size(group: Group) -> int:
+        return int(group.first.settings["buffer_batch"])
 
-    sized = [record for record in compared(records) if "buffer_batch" in record.settings]
+    sized = [group for group in compared(groups) if "buffer_batch" in group.first.settings]
+    label_of, heading = by_buffer_batch, "buffer batch"
     ordered = sorted(sized, key=size)
-    heading = "buffer batch"
-    return [by_measure(item, ordered, label_of=by_buffer_batch, heading=heading, category="")]
+    return [by_measure(item, ordered, label_of=label_of, heading=heading, category="")]
 
 
-def confusion(item: str, records: Sequence[Entry]) -> list[Table]:
+def confusion(item: str, groups: Sequence[Group]) -> list[Table]:
     """Column precision of the newest classes: of the images given one, the share that is right."""
     found: dict[Place, dict[int, None]] = {}
-    for record in compared(records):
-        if record.confusion:
-            found.setdefault(place_of(record), {}).update(dict.fromkeys(newest(record)))
+    for group in compared(groups):
+        for record in group.records:
+            if record.confusion:
+                found.setdefault(group.place, {}).update(dict.fromkeys(newest(record)))
 
     def shown(place: Place) -> Sequence[Measure]:
         labels = found.get(place, {})
-        return [measures.precision(label, names.class_name(place[0], label)) for label in labels]
+        return [measures.precision(label, names.class_name(place.data, label)) for label in labels]
 
-    meaning = (
-        "precision of the newest classes at the end: images of the class among all that are given "
-        "it, 0 where none is; ours is the mean over runs, the paper's that of its mean matrix"
-    )
-    return [by_measure(item, compared(records), shown, notes=(meaning,))]
+    meaning = "precision: ours is the mean over runs, the paper's that of its mean matrix"
+    return [by_measure(item, compared(groups), shown, notes=(meaning,))]
 
 
-def similar_pairs(item: str, records: Sequence[Entry]) -> list[Table]:
+def similar_pairs(item: str, groups: Sequence[Group]) -> list[Table]:
     """How far similar classes are taken for each other."""
 
     def shown(place: Place) -> Sequence[Measure]:
-        data, _, stream, _ = place
-        pairs = SIMILAR.get((data, stream))
+        pairs = SIMILAR.get((place.data, place.stream))
         return measures.similar(pairs) if pairs else ()
 
-    meaning = (
-        "at the end, mean over classes; SC@1: share of a class's images taken for its partner; "
-        "P_sim: of those given their class or its partner, the share that is right"
-    )
-    return [by_measure(item, compared(records), shown, notes=(meaning,))]
+    return [by_measure(item, compared(groups), shown, notes=("at the end, mean over classes",))]
 
 
-LAYOUTS: Mapping[str, Callable[[str, Sequence[Entry]], list[Table]]] = {
+LAYOUTS: Mapping[str, Callable[[str, Sequence[Group]], list[Table]]] = {
     "table1": table1,
     "ablation": ablation,
     "ncm": accuracy,

@@ -1,1 +1,1 @@
-"""What figures share: panels, grids, bars, colours, names beside points."""
+"""Charts drawn by Matplotlib: figures, panels, names beside points, files."""

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from bison_ocl.look import GREY
+from bison_ocl.report.figures.chart import Series
 
 Floats = npt.NDArray[np.float64]
 RINGS = (7, 13, 20, 29, 40)
@@ -27,39 +28,41 @@ MARGIN = 5
 """pixels around a label in which a point is too close"""
 
 
-def name_points(
-    figure: Figure, axes: Axes, points: npt.ArrayLike, names: Sequence[str], around: npt.ArrayLike
-) -> list[Annotation]:
-    """A label for each point [N, 2], clear of those `around` [K, 2]; the layout must be done."""
-    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-    where: Floats = np.asarray(points, np.float64)
-    pixels: Floats = axes.transData.transform(np.concatenate([where, np.asarray(around)]))
+def name_points(figure: Figure, axes: Axes, points: Sequence[Series]) -> None:
+    """A label for each point that has a text, clear of all points; the layout must be done."""
+    where: Floats = np.array([[one.x[0], one.y[0]] for one in points if one.x]).reshape(-1, 2)
+    pixels: Floats = axes.transData.transform(where)
     taken: Floats = np.empty((0, 4))
-    found = []
-    for point, pixel, name in zip(where, pixels, names, strict=False):
-        label = axes.annotate(
-            name,
-            (point[0], point[1]),
-            xytext=(0, 0),
-            textcoords="offset points",
-            fontsize=8.5,
-            horizontalalignment="center",
-            verticalalignment="center",
-            zorder=5,
-        )
-        label.set_in_layout(False)  # it was placed in the layout there is
-        box = label.get_window_extent(renderer)
-        half = np.array([box.width, box.height]) / 2
-        per_point = figure.dpi / 72
-        offsets = WAY * (RING[:, None] * per_point + half)  # an ellipse, as wide as the text
-        boxes = np.hstack([pixel + offsets - half, pixel + offsets + half])
-        best = int(np.argmin(cost(boxes, pixels, taken, np.array(axes.bbox.extents))))
-        taken = np.vstack([taken, boxes[best]])
-        label.set_position((offsets[best, 0] / per_point, offsets[best, 1] / per_point))
-        if RING[best] > NEAR:
-            lead(axes, label)
-        found.append(label)
-    return found
+    for one in points:
+        if one.text:
+            taken = np.vstack([taken, name_point(figure, axes, one, pixels, taken)])
+
+
+def name_point(figure: Figure, axes: Axes, one: Series, pixels: Floats, taken: Floats) -> Floats:
+    """Write a label where it covers least; the box that it takes."""
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    label = axes.annotate(
+        one.text,
+        (one.x[0], one.y[0]),
+        xytext=(0, 0),
+        textcoords="offset points",
+        fontsize=8.5,
+        horizontalalignment="center",
+        verticalalignment="center",
+        zorder=5,
+    )
+    label.set_in_layout(False)  # it was placed in the layout there is
+    box = label.get_window_extent(renderer)
+    half = np.array([box.width, box.height]) / 2
+    per_point = figure.dpi / 72
+    offsets = WAY * (RING[:, None] * per_point + half)  # an ellipse, as wide as the text
+    pixel = axes.transData.transform((one.x[0], one.y[0]))
+    boxes = np.hstack([pixel + offsets - half, pixel + offsets + half])
+    best = int(np.argmin(cost(boxes, pixels, taken, np.array(axes.bbox.extents))))
+    label.set_position((offsets[best, 0] / per_point, offsets[best, 1] / per_point))
+    if RING[best] > NEAR:
+        lead(axes, label)
+    return np.asarray(boxes[best])
 
 
 def cost(boxes: Floats, pixels: Floats, taken: Floats, inside: Floats) -> Floats:

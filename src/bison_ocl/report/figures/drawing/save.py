@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.report.figures.drawing.grid import lay_out
 from bison_ocl.report.figures.drawing.style import common_look
 
-KINDS = ("png", "svg", "pdf")
 DOTS = 160
 """per inch"""
 NAME = "bison-ocl"
@@ -24,27 +23,34 @@ FIXED: dict[str, Any] = {
     "svg.fonttype": "path",  # looks the same where the font is missing
     "pdf.fonttype": 42,  # text stays text
 }
+KINDS: dict[str, Callable[[Any, Path], None]] = {
+    "png": lambda figure, path: canvas(FigureCanvasAgg, figure).print_png(
+        path, metadata={"Software": NAME}
+    ),
+    "svg": lambda figure, path: canvas(FigureCanvasSVG, figure).print_svg(
+        path, metadata={"Creator": NAME, "Date": None}
+    ),
+    "pdf": lambda figure, path: canvas(FigureCanvasPdf, figure).print_pdf(
+        path, metadata={"Creator": NAME, "Producer": NAME, "CreationDate": None}
+    ),
+}
+"""By the canvases themselves: `savefig` draws every format twice. No dates, no versions."""
 
 
-def save(figure: Figure, path: Path) -> list[Path]:
-    """Write path.png, path.svg and path.pdf."""
-    paths = [path.with_name(f"{path.name}.{kind}") for kind in KINDS]
+def canvas(kind: Any, figure: Figure) -> Any:
+    """What draws a format; its methods have no types."""
+    return kind(figure)
+
+
+def save(figure: Figure, path: Path, formats: Collection[str] = KINDS) -> list[Path]:
+    """Write path.png and the other formats."""
+    paths = {kind: path.with_name(f"{path.name}.{kind}") for kind in KINDS if kind in formats}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with common_look(), style.context(FIXED):
-            lay_out(figure)
-            write(figure, *paths)
+            figure.set_dpi(DOTS)
+            for kind, file in paths.items():
+                KINDS[kind](figure, file)
     except OSError as error:
         raise UserError(f"cannot write {path}: {reason(error)}") from error
-    return paths
-
-
-def write(figure: Figure, png: Path, svg: Path, pdf: Path) -> None:
-    """By the canvases themselves: `savefig` draws every format twice. No dates, no versions."""
-    figure.set_dpi(DOTS)
-    raster: Any = FigureCanvasAgg(figure)  # what canvases print with has no types
-    raster.print_png(png, metadata={"Software": NAME})
-    drawing: Any = FigureCanvasSVG(figure)
-    drawing.print_svg(svg, metadata={"Creator": NAME, "Date": None})
-    sheet: Any = FigureCanvasPdf(figure)
-    sheet.print_pdf(pdf, metadata={"Creator": NAME, "Producer": NAME, "CreationDate": None})
+    return list(paths.values())

@@ -1,0 +1,165 @@
+"""A measure over the settings that vary: a line over one, a map over two (paper, Fig. A2, A3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bison_ocl.report.figures.bars import THIN
+from bison_ocl.report.figures.chart import Axis, Chart, Frame, Guide, Map, NotShown, Series
+from bison_ocl.report.figures.panels import Line, Panel, compared, look, only
+from bison_ocl.report.study.measures import AA, BALANCE, Measure, plus_minus
+from bison_ocl.report.study.names import method_name, variant
+
+BUFFER_BATCH = "buffer_batch"
+WEIGHTS = ("beta", "lambda")
+NAMES = {
+    BUFFER_BATCH: "images of the memory in a step",
+    "beta": "β (proxy-anchor loss)",
+    "lambda": "λ (alignment)",
+}
+FLAT = 32
+"""buffer batch beyond which the paper sees little gain"""
+FRAMES = "Means over runs. Solid frame: the best cell."
+CHOICE = "Dashed frame: the settings that the paper uses."
+
+
+def buffer_batch(panels: Sequence[Panel]) -> list[Chart]:
+    """AA over the size of the buffer batch."""
+    sized = only(compared(panels), lambda line: BUFFER_BATCH in line.group.first.settings)
+    found = [
+        over_one(panel, panel.lines, BUFFER_BATCH, AA)
+        for panel in sized
+        if len(values(panel.lines, BUFFER_BATCH)) > 1
+    ]
+    if not found:
+        raise NotShown("no runs with more than one size of the buffer batch")
+    flat = Guide(x=FLAT, text=f"paper: little gain beyond {FLAT}", dashes=":")
+    return [replace(chart, x=replace(chart.x, log=True), guides=[flat]) for chart in found]
+
+
+def sensitivity(panels: Sequence[Panel]) -> list[Chart]:
+    """AA and balance over β and λ, of runs that differ from the preset in these alone."""
+    weighted = only(
+        compared(panels),
+        lambda line: (
+            set(WEIGHTS) <= line.group.first.settings.keys()
+            and not variant(line.group.first, shown=WEIGHTS)
+        ),
+    )
+    found = [
+        over_two(panel, panel.lines, *WEIGHTS, measure)
+        for panel in weighted
+        if len(panel.lines) > 1
+        for measure in (AA, BALANCE)
+        if all(line.group.has(measure.of) for line in panel.lines)
+    ]
+    if not found:
+        raise NotShown("no runs with more than one choice of beta and lambda")
+    return found
+
+
+def sweeps(panel: Panel, measure: Measure) -> list[Chart]:
+    """A chart for each method that was run with several values of one or two numbers."""
+    found = []
+    for method in dict.fromkeys(line.group.method for line in panel.lines):
+        alike = [line for line in panel.lines if line.group.method == method]
+        lines = [line for line in alike if line.group.values(measure.of)]
+        match varied(lines):
+            case [name]:
+                found.append(over_one(panel, lines, name, measure))
+            case [down, across]:
+                found.append(over_two(panel, lines, down, across, measure))
+    return found
+
+
+def varied(lines: Sequence[Line]) -> list[str]:
+    """The settings in which lines differ; none where one of them is not a number."""
+    settings = [line.group.first.settings for line in lines]
+    names = dict.fromkeys(name for one in settings for name in one)
+    found = [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
+    numbers = all(type(one.get(name)) in (int, float) for one in settings for name in found)
+    return found if numbers else []
+
+
+def values(lines: Sequence[Line], name: str) -> list[float]:
+    """What a setting was, in order."""
+    return sorted({line.group.first.settings[name] for line in lines})
+
+
+def over_one(panel: Panel, lines: Sequence[Line], name: str, measure: Measure) -> Chart:
+    """A line per method, and the paper's numbers as hollow points."""
+    methods = dict.fromkeys(line.group.method for line in lines)
+    drawn = [
+        one
+        for method in methods
+        for one in swept(panel.item, [x for x in lines if x.group.method == method], name, measure)
+    ]
+    x = Axis(NAMES.get(name, name), ticks=values(lines, name))
+    return Chart(panel.title, x, Axis(f"{measure.label} (%)"), drawn, notes=[THIN])
+
+
+def swept(item: str, lines: Sequence[Line], name: str, measure: Measure) -> list[Series]:
+    """One method over the values of a setting."""
+    ordered = sorted(lines, key=lambda line: line.group.first.settings[name])
+    over = [line.group.over(measure.of) for line in ordered]
+    x = [line.group.first.settings[name] for line in ordered]
+    method = lines[0].group.method
+    printed = [line.printed(item, measure.name) for line in ordered]
+    known = [(at, number) for at, number in zip(x, printed, strict=True) if number is not None]
+    ours = Series(
+        method_name(method),
+        look(method),
+        x,
+        [one.mean for one in over],
+        "line",
+        method,
+        y_error=[one.std or 0 for one in over],
+        told=[plus_minus(one.mean, one.std) for one in over],
+    )
+    theirs = Series(
+        f"{method_name(method)} (paper)",
+        replace(look(method), hollow=True),
+        [at for at, _ in known],
+        [number for _, number in known],
+        "points",
+        method,
+    )
+    return [ours, theirs] if known else [ours]
+
+
+def over_two(
+    panel: Panel, lines: Sequence[Line], down: str, across: str, measure: Measure
+) -> Chart:
+    """A map of the means; frames mark the best cell and the paper's choice."""
+    rows, columns = values(lines, down), values(lines, across)
+    means = np.full((len(rows), len(columns)), np.nan)
+    title, frames = panel.title, []
+    for line in lines:
+        settings = line.group.first.settings
+        row, column = rows.index(settings[down]), columns.index(settings[across])
+        means[row, column] = line.group.over(measure.of).mean
+        if line.label.main:
+            frames.append(Frame(row, column, "paper's choice"))
+            if (number := line.printed(panel.item, measure.name)) is not None:
+                at = f"{sign(down)} = {settings[down]:g}, {sign(across)} = {settings[across]:g}"
+                title += f"\npaper: {number:g} at {at}"
+    higher = measure.better == "higher"
+    best = np.nanargmax(means) if higher else np.nanargmin(means)
+    frames.append(Frame(*divmod(int(best), len(columns)), "best"))
+    label = f"{measure.label} (%), {measure.better} is better"
+    return Chart(
+        title,
+        Axis(NAMES.get(across, across), [f"{value:g}" for value in columns]),
+        Axis(NAMES.get(down, down), [f"{value:g}" for value in rows]),
+        map=Map(means.tolist(), frames=frames, label=label, dark_is_high=not higher),
+        method=lines[0].group.method,
+        notes=[f"{measure.label}: {measure.what}.", FRAMES, *[CHOICE] * (len(frames) > 1)],
+    )
+
+
+def sign(name: str) -> str:
+    """`β` of `β (proxy-anchor loss)`."""
+    return NAMES.get(name, name).partition(" (")[0]

@@ -1,0 +1,39 @@
+"""On what runs were computed: times compare on one machine only, CPU results depend on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bison_ocl.report.study.entry import Entry
+
+
+def hardware(records: Sequence[Entry]) -> tuple[str, ...]:
+    """What the runs were measured on; times of several machines do not compare."""
+    found = dict.fromkeys(record.environment.device for record in records)
+    doubt = ": do not compare across machines" * (len(found) > 1)
+    together = max((record.timing.seeds_at_once for record in records), default=1)
+    shared = (f"up to {together} seeds trained together: a run's time is its share",)
+    return (f"measured on {', '.join(found)}{doubt}", *shared * (together > 1))
+
+
+def threads_of(record: Entry) -> int | None:
+    """None on a GPU, where it does not matter."""
+    environment = record.environment
+    return environment.threads if environment.device_type == "cpu" else None
+
+
+def listed(records: Iterable[Entry]) -> str:
+    """`2`, or `1, 2` where runs differ."""
+    found = {threads for record in records if (threads := threads_of(record)) is not None}
+    return ", ".join(map(str, sorted(found)))
+
+
+def differing_threads(groups: Sequence[tuple[str, Sequence[Entry]]]) -> tuple[str, ...]:
+    """The thread counts of compared runs by name, in one line; nothing where all have the same."""
+    if "," not in listed(record for _, records in groups for record in records):
+        return ()
+    named: dict[str, list[Entry]] = {}
+    for name, records in groups:
+        named.setdefault(name, []).extend(records)
+    told = "; ".join(f"{name} {listed(records) or 'unknown'}" for name, records in named.items())
+    return (f"threads, on whose number results depend: {told}",)

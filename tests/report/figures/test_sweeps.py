@@ -1,0 +1,112 @@
+"""Measures over settings that vary: the map of β and λ, and what the page compares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bison_ocl.report.figures.chart import Chart, NotShown
+from bison_ocl.report.figures.sweeps import sensitivity, sweeps
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.measures import AA
+from tests.report.figures.charted import charts, of, percent, series
+
+
+def maps(found: list[Entry] | None = None) -> list[Chart]:
+    """Of CIFAR-10: accuracy, then balance."""
+    made = charts(sensitivity, "sensitivity", found)
+    return [one for one in made if one.title.startswith("Split CIFAR-10,")]
+
+
+def values(made: Chart) -> np.ndarray[Any, Any]:
+    assert made.map is not None
+    return np.array(made.map.values)
+
+
+def at(beta: float, weight: float, data: str = "split-cifar10") -> list[Entry]:
+    return [
+        r
+        for r in of("sensitivity")
+        if (r.data, r.settings.get("beta"), r.settings.get("lambda")) == (data, beta, weight)
+    ]
+
+
+def framed(made: Chart, kind: str) -> tuple[int, int]:
+    """Row and column."""
+    assert made.map is not None
+    (frame,) = [one for one in made.map.frames if one.kind == kind]
+    return frame.row, frame.column
+
+
+def test_a_cell_is_the_mean_of_its_runs() -> None:
+    assert len(charts(sensitivity, "sensitivity")) == 4
+    accuracy, _ = maps()
+    assert values(accuracy)[1, 5] == pytest.approx(percent(at(0.1, 3.0), "AA").mean())
+    assert values(accuracy)[3, 0] == pytest.approx(percent(at(0.2, 0.5), "AA").mean())
+    assert accuracy.y.names == ["0.05", "0.1", "0.15", "0.2"]
+
+
+def test_frames_the_best_and_the_papers_choice() -> None:
+    accuracy, balance = maps()
+    shape = values(accuracy).shape
+    assert framed(accuracy, "best") == np.unravel_index(values(accuracy).argmax(), shape)
+    assert framed(accuracy, "paper's choice") == framed(balance, "paper's choice") == (1, 5)
+    assert accuracy.title.endswith("paper: 52.5 at β = 0.1, λ = 3")
+    assert framed(balance, "best") == np.unravel_index(values(balance).argmin(), shape)
+
+
+def test_balance_is_the_distance_from_zero() -> None:
+    _, balance = maps()
+    found = at(0.1, 3.0)
+    wanted = np.hypot(percent(found, "AI").clip(0), percent(found, "AF_table").clip(0)).mean()
+    assert values(balance)[1, 5] == pytest.approx(wanted)
+
+
+def test_a_missing_cell_stays_empty() -> None:
+    accuracy = maps([r for r in of("sensitivity") if r not in at(0.1, 3.0)])[0]
+    assert np.argwhere(np.isnan(values(accuracy))).tolist() == [[1, 5]]
+
+
+def test_runs_with_other_changes_do_not_count() -> None:
+    spoilt = [
+        replace(r, settings={**r.settings, "gamma": 16.0}) if r in at(0.1, 3.0) else r
+        for r in of("sensitivity")
+    ]
+    assert np.isnan(values(maps(spoilt)[0])[1, 5])
+
+
+def test_one_choice_is_no_grid() -> None:
+    with pytest.raises(NotShown, match="beta and lambda"):
+        charts(sensitivity, "demo")
+
+
+def swept(found: list[Entry]) -> list[Chart]:
+    return charts(lambda panels: [one for panel in panels for one in sweeps(panel, AA)], "x", found)
+
+
+def with_settings(*choices: dict[str, Any]) -> list[Entry]:
+    """The runs of ER, once for each choice, beside BISON's."""
+    er = [r for r in of("demo") if r.method == "er"]
+    other = [r for r in of("demo") if r.method == "bison"]
+    return [
+        *other,
+        *(replace(r, settings={**r.settings, **one}) for one in choices for r in er),
+    ]
+
+
+def test_one_number_that_varies_makes_a_line_and_two_a_map() -> None:
+    (line,) = swept(with_settings({"lr": 0.1}, {"lr": 0.05}))
+    assert line.x.label == "lr"
+    assert series(line, "ER").x == [0.05, 0.1]
+    both = [{"lr": lr, "stream_batch": size} for lr in (0.05, 0.1) for size in (5, 10)]
+    (grid,) = swept(with_settings(*both))
+    assert grid.map is not None
+    assert values(grid).shape == (2, 2)
+
+
+def test_what_is_no_number_or_does_not_vary_is_not_swept() -> None:
+    assert swept(list(of("demo"))) == []
+    assert swept(with_settings({"joint": True}, {"joint": False})) == []
