@@ -117,6 +117,10 @@ NAMED: dict[str, tuple[Forgery, str]] = {
     "a label of no class": (lambda t, h: (changed(t, "memory.y", 99), h), r"memory\.y"),
     "a class of a task to come": (lambda t, h: (changed(t, "table", 9), h), "table"),
     "a negative step": (lambda t, h: (changed(t, "step", -1), h), "counters"),
+    "more refused steps than steps": (
+        lambda t, h: ({**t, "refused": torch.tensor(10**6)}, h),
+        "refused",
+    ),
     "fewer images than there are": (
         lambda t, h: (t, {**h, "fixed": {**h["fixed"], "filled": 5}}),
         r"\(memory\)",
@@ -150,3 +154,13 @@ def test_a_forgery_is_named(case: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(signed(*forge(*checkpoint.read(learner_file("bison")))))
     with pytest.raises(UserError, match=message):
         Learner.load(tmp_path / "file")
+
+
+@pytest.mark.parametrize("field", ["method", "settings"])
+def test_a_checkpoint_of_no_possible_run_is_refused(field: str, tmp_path: Path) -> None:
+    tensors, header = checkpoint.read(run_file("bison"))
+    wrong = [{**header["spec"], field: value} for value in (3, False, None, [1])]
+    for spec in [*wrong, without(header["spec"], (field,))]:
+        (tmp_path / "run").write_bytes(signed(tensors, {**header, "spec": spec}))
+        with pytest.raises(UserError, match="belongs to another run"):
+            load_run("bison")(tmp_path / "run")

@@ -182,6 +182,7 @@ def check_values(me: State, tensors: dict[str, Tensor]) -> None:
         "memory.y": bool(((y < 0) | (y >= me.classes)).any()),
         "table": bool(((me.table < -1) | (me.table > me.task)).any()),
         "counters": any(not 0 <= int(count) < NUMBER for count in counters),
+        "refused": bool(me.refused > me.step),
     }
     for path, value in tensors.items():
         if value.is_floating_point():
