@@ -934,7 +934,7 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("er", {"device": "gpu"}, "device='gpu': give cpu or cuda"),
         ("er", {"device": "meta"}, "device='meta': give cpu or cuda"),
         ("er", {"rule": "lda"}, "unknown rule 'lda': did you mean 'ld'"),
-        ("finetune", {"rule": "ld"}, "rule='ld' needs a memory, and this method keeps none"),
+        ("finetune", {"rule": "ld"}, "rule='ld' needs a memory, but this method has none"),
         ("er", {"precision": "fp16"}, "precision fp16: choose tf32, bf16 or fp32"),
         ("er", {"lr": 10**400}, "lr"),
         ("er", {"stream_batch": 10**20}, "whole number from 1 to 2,147,483,647"),

@@ -26,14 +26,14 @@ def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> N
     path.write_text("")
     assert "holds no record" in call("rerun", path).err
     call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
-    assert "ends with line 1" in call("rerun", f"{path}:2").err
+    assert "has no line 2: the last is 1" in call("rerun", f"{path}:2").err
     of_one_task = {"accuracy": [[0.0]], "confusion": None, "log": [{}]}
     other = {**json.loads(path.read_text()), **of_one_task, "commit": "other", "data_sha256": "0"}
     path.write_text("\n" + json.dumps(other) + "\n")
     refused(call("rerun", f"{path}:1"), "line 1 is not a result")
     said = call("rerun", f"{path}:2", "--out", tmp_path / "again")
     assert "commit other is now" in said.out
-    assert "the images are others" in said.out
+    assert "the images changed" in said.out
     assert "AA was" in said.out
 
 
@@ -50,7 +50,7 @@ def test_the_same_accuracy_on_other_images_is_not_the_same(call: Call, tmp_path:
     path = tmp_path / "results.jsonl"
     call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
     path.write_text(json.dumps({**json.loads(path.read_text()), "train_sha256": "0"}) + "\n")
-    assert "the images are others" in call("rerun", path, "--out", tmp_path / "again").out
+    assert "the images changed" in call("rerun", path, "--out", tmp_path / "again").out
 
 
 def test_the_same_accuracy_is_not_all(call: Call, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_same_accuracy_is_not_all(call: Call, tmp_path: Path) -> None:
     record["losses"]["loss"][0] += 1e-7
     path.write_text(json.dumps(record) + "\n")
     said = call("rerun", path, "--out", tmp_path / "again").out
-    assert "also, losses differ: no reason is known" in said
+    assert "also, losses differ: the cause is unknown" in said
 
 
 def test_it_is_really_run_again_and_comes_out_the_same(call: Call, tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_it_is_really_run_again_and_comes_out_the_same(call: Call, tmp_path: Pat
     words = ["rerun", f"{tmp_path / 'results.jsonl'}:2"]
     said = call(*words, "--out", tmp_path / "again")
     assert said.status == 0
-    assert "the same to the last digit" in said.out
-    refused(call(*words, "--out", tmp_path / "again"), "has this run already", "--out")
-    refused(call(*words, "--out", tmp_path), "has this run already")
+    assert "identical to the last digit" in said.out
+    refused(call(*words, "--out", tmp_path / "again"), "already holds this run", "--out")
+    refused(call(*words, "--out", tmp_path), "already holds this run")
 
 
 def test_a_folder_that_may_not_be_read(
@@ -86,7 +86,7 @@ def test_a_folder_that_may_not_be_read(
 
 
 def test_there_is_no_such_file(call: Call, tmp_path: Path) -> None:
-    refused(call("rerun", tmp_path / "nothing.jsonl:1"), "there is no file")
+    refused(call("rerun", tmp_path / "nothing.jsonl:1"), "no file", "give FILE:LINE")
 
 
 def test_the_job_of_a_record_is_all_that_it_says(tmp_path: Path) -> None:

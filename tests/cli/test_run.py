@@ -344,7 +344,7 @@ def test_a_disk_too_full_for_the_record_loses_no_training(call: Call, tmp_path: 
     assert path.read_bytes() == before
     said = call(*words, "--resume")
     assert said.status == 0
-    assert "goes on from step 20 of 20" in said.err
+    assert "continues from step 20 of 20" in said.err
     assert path.read_bytes().startswith(before)
     assert records(tmp_path)[-1]["seed"] == 5
 
@@ -363,7 +363,7 @@ def test_an_interrupted_run_is_refused_without_resume(call: Call, tmp_path: Path
     assert path.read_bytes() == before
     said = call("run", "er", *SMALL, "--out", tmp_path, "--resume")
     assert said.status == 0
-    assert "seed 0 goes on from step 8 of 20" in said.err
+    assert "seed 0 continues from step 8 of 20" in said.err
     assert not path.exists()
     assert len(records(tmp_path)) == 1
 
@@ -393,7 +393,7 @@ def test_a_damaged_checkpoint_is_set_aside(damage: str, call: Call, tmp_path: Pa
     path.write_bytes(broken)
     said = call("run", "finetune", *SMALL, "--out", tmp_path, "--resume")
     assert said.status == 0
-    assert f"set aside {path}.damaged, which cannot be read; seed 0 begins anew" in said.err
+    assert f"moved an unreadable checkpoint to {path}.damaged; seed 0 restarts" in said.err
     assert Path(f"{path}.damaged").read_bytes() == broken
     assert len(records(tmp_path)) == 1
 
@@ -418,11 +418,11 @@ def test_a_torn_last_line(call: Call, tmp_path: Path) -> None:
     whole = (tmp_path / "results.jsonl").read_bytes()
     (tmp_path / "results.jsonl").write_bytes(whole + whole[:50])
     words = ("run", "finetune", *SMALL, "--seeds", "0-1", "--out", tmp_path)
-    refused(call(*words), "cut-off line", "--resume")
+    refused(call(*words), "truncated line", "--resume")
     assert (tmp_path / "results.jsonl").read_bytes() == whole + whole[:50]
     said = call(*words, "--resume")
     assert said.status == 0
-    assert "set aside a cut-off line" in said.err
+    assert "moved a truncated line to" in said.err
     assert "seed 0 is finished" in said.err
     assert (tmp_path / "results.jsonl.torn").read_bytes() == whole[:50] + b"\n"
     assert (tmp_path / "results.jsonl").read_bytes().startswith(whole)
@@ -492,7 +492,7 @@ def test_results_of_other_images_are_not_taken_for_these(
     assert len(record[split]) == 64
     line = json.dumps(record | {split: "0"})
     (tmp_path / "results.jsonl").write_text(f"{line}\n")
-    refused(call(*words), "is of other images than split-digits holds now: choose another --out")
+    refused(call(*words), "used other images than split-digits has now: choose another --out")
 
 
 def test_a_loss_beyond_all_bounds_is_pointed_out(call: Call, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_finished_run_without_the_rule_runs_again(tmp_path: Path) -> None:
 def test_unknown_rules_and_methods_without_memory_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="did you mean 'ncm'"):
         records(job(tmp_path, also=("nmc",)))
-    with pytest.raises(UserError, match="keeps none"):
+    with pytest.raises(UserError, match="needs a memory, but this method has none"):
         records(job(tmp_path, "finetune", also=("ncm",)))
     with pytest.raises(UserError, match="needs averaged weights: add --average"):
         records(job(tmp_path, also=("averaged+ld",)))

@@ -117,7 +117,7 @@ def test_a_group_goes_on_at_its_size_whatever_fits_now(tmp_path: Path) -> None:
     resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True), say=said.append)
     assert [r.losses for r in resumed] == [r.losses for r in whole]
     assert [r.timing.seeds_at_once for r in resumed] == [1, 1]
-    assert not any("among" in line for line in said)
+    assert not any("group size" in line for line in said)
 
 
 def test_a_group_that_must_change_says_so(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_group_that_must_change_says_so(tmp_path: Path) -> None:
     said: list[str] = []
     done = trained(job(tmp_path, lr="0.1", resume=True, seeds_at_once=1), say=said.append)
     assert [r.timing.seeds_at_once for r in done] == [1, 1]
-    told = [line for line in said if "was trained among 2 and goes on among 1" in line]
-    assert [line.split()[1] for line in told] == ["3", "4"]
+    told = [line for line in said if "the group size changed from 2 to 1" in line]
+    assert [line.split()[1] for line in told] == ["3:", "4:"]
 
 
 def test_a_failure_between_two_files_leaves_the_group_together(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_a_kill_between_two_renames_leaves_the_group_together(
                 break
         said: list[str] = []
         ended = trained(resumed, say=said.append)
-        found = {line.split("step ")[1].split()[0] for line in said if "goes on from" in line}
+        found = {line.split("step ")[1].split()[0] for line in said if "continues from" in line}
         assert len(found) == 1, said
         steps |= {int(step) for step in found}
-        assert not any("among" in line for line in said)
+        assert not any("group size" in line for line in said)
         assert [r.losses for r in ended] == [r.losses for r in whole]
         assert [r.accuracy for r in ended] == [r.accuracy for r in whole]
         for one, other in zip(models(tmp_path / "whole"), models(folder), strict=True):

@@ -123,7 +123,7 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_all_processes(tmp_path: Path) ->
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert "goes on" in said
+    assert "repeat the command to continue" in said
     assert "Traceback" not in said
     assert all_end(workers)
     assert list((tmp_path / "confusion" / "work").iterdir())
@@ -161,7 +161,7 @@ def test_a_process_that_dies_costs_one_unit_and_is_replaced(tmp_path: Path) -> N
 
     local.carry_out(units, started, outcomes.append, processes=1)
     assert begun == ["er-0", "er-1"]
-    assert "ended by SIGKILL" in (outcomes[0].error or "")
+    assert "killed by SIGKILL" in (outcomes[0].error or "")
     assert outcomes[1].error is None
     assert [record.seed for record in outcomes[1].records] == [1]
     assert outcomes[1].records[0].environment.threads == 1
@@ -217,5 +217,5 @@ def test_a_warm_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_what_ended_a_process_is_said_in_words() -> None:
     assert local.cause_of_death(3) == "its process ended with status 3"
-    assert local.cause_of_death(-11) == "its process was ended by SIGSEGV"
+    assert local.cause_of_death(-11) == "its process was killed by SIGSEGV"
     assert "memory" in local.cause_of_death(-9)

@@ -64,7 +64,7 @@ def test_a_torn_line_is_an_error_that_says_what_to_do(path: Path) -> None:
     with open(path, "ab") as file:
         file.write(b'{"schema": 1, "se')
     before = path.read_bytes()
-    with pytest.raises(UserError, match=r"cut-off line: run with --resume to set it aside"):
+    with pytest.raises(UserError, match=r"truncated line: use --resume to move it away"):
         records.read(path)
     assert path.read_bytes() == before
 
@@ -295,6 +295,6 @@ def test_a_file_system_without_locks(path: Path, monkeypatch: pytest.MonkeyPatch
         ):
             action(path)
     assert records.whole(path) == [ONE, TWO]
-    with pytest.raises(UserError, match="cut-off line"):
+    with pytest.raises(UserError, match="truncated line"):
         records.read(path)
     assert path.read_bytes() == before + b"half"

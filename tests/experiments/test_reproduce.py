@@ -147,7 +147,7 @@ def test_times_of_another_machine_are_pointed_out(carried: Carried) -> None:
     record["environment"]["device"] = "abacus"
     path.write_text(json.dumps(record) + "\n")
     carried(asked)
-    assert "measured on abacus; this is" in carried.said
+    assert "measured on abacus, this is" in carried.said
 
 
 def killed_after(units: int) -> object:
@@ -220,7 +220,7 @@ def test_a_torn_line_is_set_aside_and_that_run_runs_again(carried: Carried) -> N
     path = carried.out / "confusion" / "results.jsonl"
     path.write_bytes(path.read_bytes()[:-10])
     done, _ = carried(asked)
-    assert "set aside a cut-off line" in carried.said
+    assert "moved a truncated line to" in carried.said
     assert [outcome.job.method for outcome in done] == ["bison"]
     assert len(carried.lines("confusion")) == 2
 

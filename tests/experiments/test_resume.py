@@ -84,7 +84,7 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
         killed += 1
     assert killed > 0
     done = any(records.whole(broken / "results.jsonl"))
-    assert ("goes on from step" in finish(start(broken, "--resume"))) is not done
+    assert ("continues from step" in finish(start(broken, "--resume"))) is not done
     assert outcome(broken) == outcome(whole), f"killed at {moments}"
     (one,), (other,) = ((out / "models").iterdir() for out in (whole, broken))
     assert one.name == other.name

@@ -1,1 +1,1 @@
-"""Runs and their records: what is asked for, trained, checkpointed and written down."""
+"""Runs and their records: planned, trained, checkpointed and recorded."""

@@ -15,7 +15,7 @@ from bison_ocl.experiments.train.runner import Job, run
 DATA, MEMORY = "split-digits", 100
 METHODS = ("finetune", "er", "bison")
 THREADS = 2
-"""on every machine: results depend on their number by points"""
+"""the same on every machine: results vary by points with the number of threads"""
 
 
 def train_all(out: Path, seeds: Sequence[int]) -> list[Record]:
@@ -30,7 +30,7 @@ def train_all(out: Path, seeds: Sequence[int]) -> list[Record]:
 
 @contextmanager
 def threads(number: int) -> Iterator[None]:
-    """Let PyTorch compute with so many threads for a while."""
+    """Let PyTorch compute with this number of threads inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

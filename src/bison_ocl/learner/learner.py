@@ -479,7 +479,7 @@ def check_rule(name: object, method: Method) -> None:
     if name not in list(RULES):
         raise UserError(unknown("rule", str(name), RULES))
     if not method.replays:
-        raise UserError(f"rule={name!r} needs a memory, and this method keeps none")
+        raise UserError(f"rule={name!r} needs a memory, but this method has none")
 
 
 def check_device(name: str) -> None:

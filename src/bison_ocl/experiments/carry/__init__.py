@@ -1,1 +1,1 @@
-"""Who carries plans out: processes on this machine, or a Ray cluster."""
+"""Engines that carry out plans: processes on this machine, or a Ray cluster."""

@@ -1,8 +1,8 @@
-"""Carries out units as Ray tasks: the same plan on a cluster, tried again where a node dies.
+"""Engine that runs units as Ray tasks and retries them if a node dies.
 
-Every node needs this package, in the same version, and the data: in --data-dir, or where the node
-itself looks for it. A folder that all nodes see lets a unit go on from its checkpoint elsewhere;
-without one it begins anew.
+Every node needs the same version of this package, and the data: in --data-dir or in the node's own
+data folder. If all nodes share the output folder, a unit resumes from its checkpoint on another
+node; without a shared folder it restarts.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files.durable import check_writable
 
 RETRIES = 5
-"""of a unit whose process or node died; an error of its own would only come again"""
+"""of a unit whose process or node died; an error in the unit itself would only recur"""
 
 PATIENCE = 10.0
 """seconds for a cluster to answer"""
 
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # else a dead node's log is printed amid the results
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # keeps a dead node's log out of the results
 }
-"""What Ray is told before it is imported, unless the user has said otherwise."""
+"""environment variables for Ray, set before its import; the user's own take precedence"""
 
 SMALL = {"include_dashboard": False, "object_store_memory": 80 * 2**20}
-"""What Ray starts on this machine: about the least store it takes, for records are small."""
+"""options for Ray on this machine: about the smallest store it accepts, as records are small"""
 
 MARK = ".coordinator"
 
@@ -44,7 +44,7 @@ MARK = ".coordinator"
 def carry_out(
     jobs: Sequence[Job], started: Started, done: Done, *, address: str | None = None
 ) -> None:
-    """Submit all units and hand on what comes back; without an address, on this machine alone."""
+    """Submit all units and pass on their outcomes; without an address, use this machine only."""
     ray = connected(address or os.environ.get("RAY_ADDRESS"))
     try:
         check_placeable(jobs, ray.cluster_resources())
@@ -56,7 +56,7 @@ def carry_out(
             try:
                 found: Outcome | None = ray.get(next(ready))
             except ray.exceptions.RayError as error:
-                found = Outcome(job, [], f"Ray gave it up: {in_one_line(error)}")
+                found = Outcome(job, [], f"Ray gave up: {in_one_line(error)}")
             if found is None:
                 started(job)
             else:
@@ -67,7 +67,7 @@ def carry_out(
 
 
 def unit(job: Job, mark: str) -> Iterator[Outcome | None]:
-    """What a node does: it says that it has begun, by None, and then how it went."""
+    """The work of a node: yield None at the start, then the outcome."""
     yield None
     if is_shared(job, mark):
         yield attempt(job)
@@ -77,16 +77,16 @@ def unit(job: Job, mark: str) -> Iterator[Outcome | None]:
 
 
 def needs(job: Job) -> dict[str, Any]:
-    """Where a unit may be placed, and how often."""
+    """Resources and retries of a unit."""
     gpus = 0 if job.device == "cpu" else 1
     return {"num_cpus": 1, "num_gpus": gpus, "max_retries": RETRIES}
 
 
 def marked(job: Job, mark: str) -> Job:
-    """The unit with absolute paths, its folder marked so that a node can tell whether it sees it.
+    """The unit with absolute paths; a mark in its folder shows a node whether it shares the folder.
 
-    A node must not work in a folder of its own by that name: what stays in it would come back as
-    the result of a later run.
+    A node must not work in an unshared folder of that name: files left there would return as the
+    result of a later run.
     """
     out = job.out.resolve()
     check_writable(out)
@@ -95,7 +95,7 @@ def marked(job: Job, mark: str) -> Job:
 
 
 def is_shared(job: Job, mark: str) -> bool:
-    """Whether this node sees the folder that the coordinator marked."""
+    """Whether this node shares the folder that the coordinator marked."""
     try:
         return (job.out / MARK).read_text() == mark
     except OSError:
@@ -110,37 +110,44 @@ def connected(address: str | None) -> Any:
         import ray
     except ImportError as error:
         raise UserError("--engine ray needs Ray: pip install 'bison-ocl[cluster]'") from error
-    where: dict[str, Any] = {"address": "local", **SMALL}  # without "local" it joins any it finds
+    where: dict[str, Any] = {
+        "address": "local",
+        **SMALL,
+    }  # without "local", Ray joins any cluster it finds
     if address is not None:
         check_address(address)
         where = {"address": address}
     try:
         ray.init(**where, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise UserError(f"cannot join Ray at {address or 'home'}: {in_one_line(error)}") from error
+        raise UserError(
+            f"cannot start Ray at {address or 'this machine'}: {in_one_line(error)}"
+        ) from error
     return ray
 
 
 def check_address(address: str) -> None:
-    """Ask for an answer from outside: `ray.init` itself would wait for minutes, or for ever."""
+    """Check from another process that Ray answers: `ray.init` would wait minutes, or forever."""
     if address.startswith("ray://"):
-        raise UserError(f"{address}: start this on a node of the cluster, with HOST:PORT or auto")
+        raise UserError(
+            f"{address}: run this on a node of the cluster, with --address HOST:PORT or auto"
+        )
     question = [sys.executable, "-m", "ray.scripts.scripts", "status", "--address", address]
     try:
         subprocess.run(question, check=True, capture_output=True, timeout=PATIENCE)
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
-        message = f"no Ray cluster answers at {address}: is it up, and is this its address?"
+        message = f"no Ray cluster answers at {address}: start it, or correct --address"
         raise UserError(message) from error
 
 
 def check_placeable(jobs: Sequence[Job], resources: dict[str, float]) -> None:
-    """Refuse what would wait for ever."""
+    """Refuse units that would wait forever for a GPU."""
     if any(needs(job)["num_gpus"] > resources.get("GPU", 0) for job in jobs):
         raise UserError("no node of the cluster has a GPU: add one, or use --device cpu")
 
 
 def in_one_line(error: Exception) -> str:
-    """What Ray says without what it tells about itself; what a task raised ends in the reason."""
+    """Ray's message in one line: the last line of a traceback, else the first line."""
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
     raised = "ray::" in lines[0] or "Traceback" in str(error)
     return lines[-1] if raised else lines[0]

@@ -1,4 +1,4 @@
-"""Carries out units on this machine: processes of one thread each, or one process with a GPU."""
+"""Engine that runs units on this machine: single-threaded processes, or one with a GPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.stream.streams import canonical
 
-# A process begun by fork could not use a GPU, and would inherit the threads of its parent's torch.
+# A forked process could not use a GPU, and would inherit the torch threads of its parent.
 context = multiprocessing.get_context("spawn")
 
 
@@ -32,9 +32,9 @@ def carry_out(
     processes: int = 1,
     warm_up: bool = False,
 ) -> None:
-    """Give units to processes; one that dies costs the unit it worked on, and is replaced.
+    """Distribute units to processes; a process that dies fails its unit and is replaced.
 
-    `warm_up`: before a unit, its first run once for nothing, as timings ask for.
+    `warm_up`: train and discard each unit's first run beforehand, for stable timings.
     """
     open_datasets(jobs)
     crew = [Worker() for _ in range(min(processes, len(jobs)))]
@@ -48,7 +48,7 @@ def carry_out(
                 outcome = worker.outcome()
                 done(outcome)
                 if outcome.error is not None or not waiting:
-                    worker.end()  # an error may leave a process, or its GPU, in any state
+                    worker.end()  # an error may leave the process or its GPU in any state
                     crew.remove(worker)
                 if not waiting:
                     continue
@@ -61,7 +61,7 @@ def carry_out(
 
 
 def open_datasets(jobs: Sequence[Job]) -> None:
-    """Find and cache all data before the first step: what is missing is said once, all of it."""
+    """Open and cache all datasets before the first step; one error lists all that are missing."""
     missing: list[str] = []
     for job in {(job.data, job.data_dir, job.stream): job for job in jobs}.values():
         try:
@@ -73,12 +73,12 @@ def open_datasets(jobs: Sequence[Job]) -> None:
 
 
 def usual_processes(device: str) -> int:
-    """One for each core; on a GPU one, which trains seeds together."""
+    """One per core; one on a GPU, which trains seeds together."""
     return 1 if device == "cuda" else cores()
 
 
 def cores() -> int:
-    """The processors this process may use."""
+    """The number of CPU cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -88,18 +88,18 @@ class Worker:
     def __init__(self) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True)
-        with ctrl_c_ignored():  # it reaches every process of a terminal; the parent ends this one
+        with ctrl_c_ignored():  # Ctrl-C reaches every process of a terminal; the parent ends this
             self.process.start()
         theirs.close()
 
     def begin(self, job: Job, warm_up: bool) -> Job:
         self.job = job
-        with suppress(OSError):  # it died: `outcome` will say so
+        with suppress(OSError):  # the process died: `outcome` reports it
             self.pipe.send((job, warm_up))
         return job
 
     def outcome(self) -> Outcome:
-        """What it sent, or that it died."""
+        """The outcome it sent, or one that reports its death."""
         try:
             found: Outcome = self.pipe.recv()
             return found
@@ -108,24 +108,24 @@ class Worker:
             return Outcome(self.job, [], cause_of_death(self.process.exitcode or 0))
 
     def end(self) -> None:
-        """At once: whatever it does is taken up again from its last checkpoint."""
+        """Kill the process; its unit can resume from the last checkpoint."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
 
 
 def cause_of_death(status: int) -> str:
-    """What ended a process, from its exit status."""
+    """Why a process ended, from its exit status."""
     if status >= 0:
         return f"its process ended with status {status}"
     name = signal.Signals(-status).name
-    hint = ", as Linux does where memory runs out" if name == "SIGKILL" else ""
-    return f"its process was ended by {name}{hint}"
+    hint = ", which Linux sends when memory runs out" if name == "SIGKILL" else ""
+    return f"its process was killed by {name}{hint}"
 
 
 @contextmanager
 def ctrl_c_ignored() -> Iterator[None]:
-    """Processes that begin meanwhile ignore it for good."""
+    """Let processes that start inside the block ignore Ctrl-C for good."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -134,7 +134,7 @@ def ctrl_c_ignored() -> Iterator[None]:
 
 
 def serve(pipe: Connection) -> None:
-    """The life of a worker: units in, outcomes out, until its parent ends."""
+    """The loop of a worker: receive units, send outcomes, until the parent ends."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     while True:
         job, warm_up = pipe.recv()
@@ -144,7 +144,7 @@ def serve(pipe: Connection) -> None:
 
 
 def end_with_parent() -> None:
-    """A worker whose parent was killed must not write beside the workers of the next."""
+    """Exit with the parent: orphans must not write next to the workers of a new command."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -152,6 +152,6 @@ def end_with_parent() -> None:
 
 
 def for_nothing(job: Job) -> None:
-    """The first run of a unit, thrown away."""
+    """Train the first run of a unit and discard it."""
     with TemporaryDirectory() as folder:
         attempt(replace(job, seeds=job.seeds[:1], out=Path(folder)))

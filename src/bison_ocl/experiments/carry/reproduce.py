@@ -1,4 +1,4 @@
-"""Carries out a plan: skips what is finished, copies what another item has, runs the rest."""
+"""Carries out a plan: skip finished runs, copy those of other items, train the rest."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from bison_ocl.files.durable import check_writable
 from bison_ocl.files.lock import only_one
 
 ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
-"""Items whose runs were measured with nothing beside them; theirs are not copied either."""
+"""items whose runs are measured with nothing in parallel, and never copied"""
 
 
 class Board(Protocol):
-    """Whoever shows how it goes."""
+    """A display of the progress of units."""
 
     def started(self, job: Job) -> None: ...
 
@@ -42,14 +42,14 @@ Show = Callable[[Sequence[Job]], AbstractContextManager[Board]]
 
 @dataclass(frozen=True)
 class Standing:
-    """How far an item has come."""
+    """The finished, copied and missing runs of an item."""
 
     book: Ledger
     finished: list[Record]
     elsewhere: list[Record]
-    """what other items have of it"""
+    """its runs found in other items"""
     left: list[tuple[Job, list[Spec]]]
-    """for each cell the runs that nobody has"""
+    """the missing runs of each cell"""
 
 
 def reproduce(
@@ -61,15 +61,15 @@ def reproduce(
     say: Say,
     **options: Unpack[Options],
 ) -> list[Outcome]:
-    """The units that failed; everything else is in OUT/ITEM/results.jsonl afterwards.
+    """Carry out a plan, write OUT/ITEM/results.jsonl and return the failed units.
 
-    together: the seeds of a cell are one unit, not one each.
+    together: the seeds of a cell form one unit instead of one unit per seed
     """
     folder = out / plan.name
     check_writable(folder)
     with only_one(folder / ".lock", str(folder)):
         if records.set_aside_torn_line(folder / RESULTS):
-            say(f"set aside a cut-off line in {folder / RESULTS}.torn; that run counts as not done")
+            say(f"moved a truncated line to {folder / RESULTS}.torn; its run will be trained again")
         now = standing(plan, out, say, **options)
         if plan.item.alone:
             device, compiling = options.get("device", "cpu"), options.get("compiling", False)
@@ -89,7 +89,7 @@ def reproduce(
 
 
 def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Standing:
-    """Which runs of a plan are finished here, which in other items, which are left."""
+    """Sort the runs of a plan: finished here, finished in another item, or missing."""
     folder = out / plan.name
     book = Ledger(folder / RESULTS)
     others = {} if plan.item.alone else ledger.beside(folder, ALONE, say)
@@ -97,7 +97,7 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
     for job in jobs(plan, folder / "work", **options):
         rest: list[Spec] = []
         for spec in specs(job):
-            if (run := spec.identity) in seen:  # the same settings in other words
+            if (run := spec.identity) in seen:  # the same settings, written differently
                 continue
             seen.add(run)
             if (record := looked_up(book.found, spec, job.also)) is not None:
@@ -111,12 +111,12 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
 
 
 def tell_other_machines(measured: Sequence[Record], say: Say, device: str, compiling: bool) -> None:
-    """Say where a table of times would mix machines, or compiled steps with others."""
+    """Warn if a table of times would mix machines, or compiled and uncompiled steps."""
     here = machine(environment(device).device, compiling and device == "cuda")
     there = [(one.environment.device, one.timing.compiled) for one in measured]
     if others := {machine(*one) for one in there} - {here}:
         found = "; ".join(sorted(others))
-        say(f"finished runs were measured on {found}; this is {here}: choose another --out")
+        say(f"finished runs were measured on {found}, this is {here}: choose another --out")
 
 
 def machine(device: str, compiled: bool) -> str:
@@ -124,7 +124,7 @@ def machine(device: str, compiled: bool) -> str:
 
 
 def receive(book: Ledger, failed: list[Outcome], board: Board, outcome: Outcome) -> None:
-    """Write the records of a unit, then clear its folder: a kill in between loses nothing."""
+    """Write the records of a unit, then remove its folder: a kill in between loses nothing."""
     for record in outcome.records:
         book.add(record)
     if outcome.error is None:
@@ -136,20 +136,20 @@ def receive(book: Ledger, failed: list[Outcome], board: Board, outcome: Outcome)
 
 
 def with_trace_kept(outcome: Outcome) -> Outcome:
-    """An outcome whose error says where to find more about it."""
+    """The outcome with its traceback in a file that the error names."""
     if outcome.trace is None:
         return outcome
     path = outcome.job.out / "error.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(outcome.trace)
-    except OSError:  # the one line must do
+    except OSError:  # the error stays one line
         return outcome
     return replace(outcome, error=f"{outcome.error} ({path})")
 
 
 def clear(asked: Sequence[Job], book: Ledger) -> None:
-    """Remove the folders of finished runs that a kill, or another device, left behind."""
+    """Remove leftover folders of finished runs, after a kill or a run on another device."""
     for job in asked:
         runs = specs(job)
         done = [spec for spec in runs if looked_up(book.found, spec, job.also) is not None]
@@ -158,5 +158,5 @@ def clear(asked: Sequence[Job], book: Ledger) -> None:
         for name in names if job.out.exists() else []:
             shutil.rmtree(job.out / name, ignore_errors=True)
     for work in {job.out for job in asked}:
-        with suppress(OSError):  # something is left in it, or it was never made
+        with suppress(OSError):  # it is not empty, or does not exist
             work.rmdir()

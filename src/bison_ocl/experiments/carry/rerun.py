@@ -1,4 +1,4 @@
-"""A record run again from itself, and what became different."""
+"""Repeat the run of a record and compare the two."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def chosen(place: str) -> Record:
     except OSError as error:
         raise UserError(f"cannot read {path}: {reason(error)}") from error
     if not there:
-        raise UserError(f"there is no file {path}: give FILE:LINE, such as runs/results.jsonl:3")
+        raise UserError(f"no file {path}: give FILE:LINE, such as runs/results.jsonl:3")
     lines = records.contents(path).splitlines()
     if not lines:
-        raise UserError(f"{path} holds no record: run something first")
+        raise UserError(f"{path} holds no records: train a run first")
     if not number and len(lines) != 1:
-        raise UserError(f"{path} holds {len(lines)} records: say which, {path}:1 to :{len(lines)}")
+        raise UserError(f"{path} holds {len(lines)} records: give {path}:1 to :{len(lines)}")
     if number > len(lines):
-        raise UserError(f"{path} ends with line {len(lines)}")
+        raise UserError(f"{path} has no line {number}: the last is {len(lines)}")
     number = max(1, number)
     return records.parse(lines[number - 1], path, number)
 
 
 def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job:
-    """All that a record says of how it came about."""
+    """The job that trains the run of a record."""
     return Job(
         record.method,
         record.data,
@@ -65,7 +65,7 @@ def rerun(
     """The new record; on CPU with as many threads as the old one."""
     job = job_of(record, out, device, data_dir)
     if any(one.identity == record.identity for one in records.whole(job.results)):
-        raise UserError(f"{job.results} has this run already: choose another --out")
+        raise UserError(f"{job.results} already holds this run: choose another --out")
     if device == "cpu":
         torch.set_num_threads(record.environment.threads)
     (again,) = run(job, watch, say)
@@ -76,7 +76,7 @@ def compared(before: Record, after: Record) -> str:
     """Whether two records of one run agree, and if not, what could be the reason."""
     other = [name for name in NUMBERS if differs(name, before, after)]
     if not other and not differ(before, after):
-        return "the same to the last digit"
+        return "identical to the last digit"
     pairs = [(record.environment, record.commit) for record in (before, after)]
     told = [{**vars(environment), "commit": commit} for environment, commit in pairs]
     reasons = [
@@ -85,11 +85,11 @@ def compared(before: Record, after: Record) -> str:
         if told[0].get(name) != told[1].get(name)
     ]
     together = before.timing.seeds_at_once
-    reasons += ["the images are others"] * differ(before, after)
+    reasons += ["the images changed"] * differ(before, after)
     reasons += [f"it was trained among {together} seeds and is now alone"] * (together != 1)
     AA = [100 * record.metrics.AA for record in (before, after)]
     more = f", {', '.join(other)} differ" if other else ""
-    why = "; ".join(reasons) or "no reason is known"
+    why = "; ".join(reasons) or "the cause is unknown"
     return f"AA was {AA[0]:.2f} % and is {AA[1]:.2f} %{more}: {why}"
 
 

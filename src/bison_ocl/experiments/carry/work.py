@@ -1,6 +1,6 @@
-"""A unit of work, how it went, and what an engine is: whoever carries units out, here or elsewhere.
+"""Units of work, their outcomes, and the interface of engines that carry them out.
 
-A unit is a Job with a folder of its own, so that it can be tried again, here or on another machine.
+A unit is a Job with a folder of its own, so that any machine can retry it.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from bison_ocl.experiments.train.runner import Job, run
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a unit: the records of its finished seeds, and why some are missing."""
+    """The result of a unit: records of finished seeds, and an error if some are missing."""
 
     job: Job
     records: list[Record]
     error: str | None = None
     """in one line"""
     trace: str | None = None
-    """where in the source it happened, unless it was bad input"""
+    """the traceback, unless it was bad input"""
 
 
 Started = Callable[[Job], None]
 Done = Callable[[Outcome], None]
 
 Carry = Callable[[Sequence[Job], Started, Done], None]
-"""An engine with its options. It carries out units in any order; each is started, maybe more than
-once, and done once. Both are called in the process and thread that called the engine."""
+"""An engine with its options. It carries out units in any order and calls `started` at least once
+and `done` once per unit, both in the process and thread of its caller."""
 
 
 class Unwatched:
-    """Shows nothing: whoever started the unit shows that it runs."""
+    """A watcher that shows nothing: the caller shows the unit as a whole."""
 
     def stepped(self, task: int, step: int) -> None:
         pass
@@ -49,9 +49,9 @@ class Unwatched:
 
 
 def attempt(job: Job) -> Outcome:
-    """Carry out a unit in this process, from where it was interrupted; errors become an outcome.
+    """Carry out or resume a unit in this process; errors become an outcome.
 
-    On CPU with one thread: the last bits of a result depend on their number.
+    On a CPU with one thread: rounding depends on the number of threads.
     """
     if job.device == "cpu":
         torch.set_num_threads(1)
@@ -66,8 +66,8 @@ def attempt(job: Job) -> Outcome:
 
 
 def finished(job: Job) -> list[Record]:
-    """What a unit that failed had done before."""
+    """The records that a failed unit finished."""
     try:
         return [record for record in records.whole(job.results) if record.seed in job.seeds]
-    except UserError:  # the file is what failed
+    except UserError:  # the results file itself is broken
         return []

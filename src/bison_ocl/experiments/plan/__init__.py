@@ -1,1 +1,1 @@
-"""What is to be run: the paper's items, narrowed, cut into units, with their costs."""
+"""Plans: the paper's items, narrowed, split into units, with their costs."""

@@ -1,4 +1,4 @@
-"""What there is to reproduce and what a plan holds, as tables for the terminal."""
+"""The items of the paper and the contents of a plan, as tables for the terminal."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bison_ocl.stream.streams import DEFAULT
 
 
 def listing(step: float, step_alone: float, processes: int) -> Table:
-    """Every item: what it is, where the paper shows it, its runs and their cost; last, all of them.
+    """Every item with title, place in the paper, runs and estimated time; the total is last.
 
-    step, step_alone: seconds for one of ER, among others and alone. `new`: runs that no item above
-    has, for what several items share is run once.
+    step, step_alone: seconds per step of ER, among stacked seeds and alone. `new`: runs that no
+    item above has, because shared runs are trained once.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("item", "what", "in the paper"):
@@ -41,10 +41,10 @@ def listing(step: float, step_alone: float, processes: int) -> Table:
 
 
 def cost_by_run(found: Plan) -> dict[str, float]:
-    """What each run of a plan costs, by its name, in steps of ER."""
+    """The cost of each run of a plan, by its name, in steps of ER."""
     from bison_ocl.experiments.plan.units import jobs, specs
 
-    warm = 1 + 1 / len(found.seeds) if found.item.alone else 1  # a run for nothing before each cell
+    warm = 1 + 1 / len(found.seeds) if found.item.alone else 1  # a discarded run before each cell
     return {
         spec.name: warm * cost(job.method, job.data, job.memory, job.settings)
         for job in jobs(found, Path())
@@ -53,7 +53,7 @@ def cost_by_run(found: Plan) -> dict[str, float]:
 
 
 def contents(found: Plan, left: Sequence[int]) -> Table:
-    """The cells of a plan, with the runs that are left of each."""
+    """The cells of a plan, with the number of missing runs."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("method", "settings", "data", "stream", "also"):
         table.add_column(name)
@@ -68,7 +68,7 @@ def contents(found: Plan, left: Sequence[int]) -> Table:
 
 
 def left_of(found: Plan, out: Path, say: Callable[[str], None], precision: str) -> list[int]:
-    """How many runs of each cell nobody has yet; nothing heavy is imported if there are none."""
+    """The number of missing runs per cell; imports nothing heavy if no results exist."""
     if not any(out.glob(f"*/{RESULTS}")):
         return [len(found.seeds)] * len(found.cells)
     from bison_ocl.experiments.carry.reproduce import standing

@@ -1,8 +1,8 @@
-"""What runs cost: in steps of ER on images of 32x32, and what such a step takes on this machine.
+"""Cost of a run in steps of ER on 32x32 images, and the time of such a step on this machine.
 
-A rough guide for plans and time left. A method declares how many images it pushes through the
-network in a step, which is within a fifth of the times measured on CPU (benchmarks/step.json). On a
-GPU, where seeds are trained together, a step is a tenth of one of ten runs.
+A rough guide for plans and time left. The cost follows from the images per step that a method
+declares, within a fifth of the times measured on a CPU (benchmarks/step.json). On a GPU, which
+stacks seeds, the time of a step is a tenth of a step of ten stacked runs.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from bison_ocl.nets.precision import Precision
 
 BATCH, FILTERS = 10, 20
-"""of the step that is the unit"""
+"""of the step that serves as unit"""
 LEARNED, SCORED = 1 / 40, 1 / 240
-"""An image over a step of ER, which learns from 40; in a pass without gradients a sixth of that."""
+"""cost of an image in steps of ER, which learns from 40; without gradients a sixth of that"""
 TESTED = 1 / 120
-"""An image that is only classified: a third of one to learn from."""
+"""cost of a classified image: a third of one to learn from"""
 
 
 @dataclass(frozen=True)
 class Size:
-    """What decides the cost of a dataset."""
+    """The size of a dataset, which determines its cost."""
 
     train: int
     test: int
@@ -44,11 +44,11 @@ SIZES = {
     "split-tinyimagenet": Size(100_000, 10_000, 10, 64),
 }
 UNKNOWN = Size(50_000, 10_000, 10, 32)
-"""Stands for a dataset of the user's own, whose size is not known before it is read."""
+"""the assumed size of a user's dataset, unknown until it is read"""
 
 
 def cost(name: str, data: str, memory: int, settings: Mapping[str, Any]) -> float:
-    """Steps of ER that take as long as a run."""
+    """The cost of a run in steps of ER."""
     from bison_ocl.methods.settings import configured  # needs torch
 
     size, method = SIZES.get(data, UNKNOWN), configured(name, data, settings)
@@ -62,15 +62,15 @@ def cost(name: str, data: str, memory: int, settings: Mapping[str, Any]) -> floa
 
 SHAPE, CLASSES, MEMORY = (3, 32, 32), 10, 20
 WARM, TIMED = 5, 5
-"""steps; the first fill the memory, and record the graphs of a GPU"""
+"""numbers of steps; the first fill the memory and capture the CUDA graphs"""
 TOGETHER = 10
-"""runs, on a GPU"""
+"""stacked runs on a GPU"""
 
 
 def seconds_of_a_step(device: str, precision: Precision = PLAIN, alone: bool = False) -> float:
-    """One step of one run of ER on a device, timed now; on CPU with one thread.
+    """Seconds per step of one run of ER, measured now; with one thread on a CPU.
 
-    alone: as one run takes it, not as one of those that a GPU trains together
+    alone: for a single run instead of one among stacked runs on a GPU
     """
     import torch
 
@@ -94,7 +94,7 @@ def seconds_of_a_step(device: str, precision: Precision = PLAIN, alone: bool = F
 
 
 def step_of_er(device: str, runs: int, precision: Precision) -> Callable[[], object]:
-    """A step on random images, as runs take it on that device."""
+    """A function that takes a step of stacked runs of ER on random images."""
     import torch
 
     from bison_ocl import tree
@@ -117,7 +117,7 @@ UNITS = (("days", 86_400), ("h", 3_600), ("min", 60))
 
 
 def lasting(seconds: float) -> str:
-    """Seconds in words that fit their size: `45 s`, `12.0 min`, `3.5 h`, `2.1 days`."""
+    """Seconds in a fitting unit: `45 s`, `12.0 min`, `3.5 h`, `2.1 days`."""
     for unit, size in UNITS:
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"

@@ -1,6 +1,6 @@
-"""Every table and figure of the paper as a list of cells: what is trained, where, how often.
+"""Every table and figure of the paper as a list of cells to train, with their seeds.
 
-Wen, Heinis & Choi 2026. Reading this file imports nothing heavy.
+Wen, Heinis & Choi 2026. This file imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """One method in one place of the paper, and what differs there from its own settings."""
+    """One method on one dataset and memory size, with its deviations from the preset."""
 
     method: str
     data: str
@@ -39,9 +39,9 @@ class Item:
     cells: tuple[Cell, ...]
     seeds: int = 10
     intransigence: bool = False
-    """whether it reports AI, for which FINE-TUNE runs beside it"""
+    """whether it reports AI and so needs FINE-TUNE runs as reference"""
     alone: bool = False
-    """whether it measures time or memory: one seed at a time, nothing beside it, nothing copied"""
+    """whether it measures time or memory: one seed at a time, nothing in parallel or copied"""
 
 
 C10, C100, MINI = "split-cifar10", "split-cifar100", "split-miniimagenet"
@@ -52,19 +52,19 @@ MEMORIES = {
     MINI: (1000, 2000, 5000),
     "split-tinyimagenet": (1000, 2000, 5000),
 }
-"""The paper's memory sizes, and what takes their place on datasets that the paper does not use."""
+"""The paper's memory sizes, and substitutes for datasets outside the paper."""
 
 COMPARED = (
     *("er", "gss", "mir", "agem", "gdumb", "scr", "aser"),
     *("ssil", "er-dvc", "er-ace", "ocm", "pcr", "lode", "bison"),
 )
-"""The rows of the main tables, FINE-TUNE aside."""
+"""The rows of the main tables except FINE-TUNE."""
 
 RESCORED = ("er", "er-ace", "pcr", "lode")
-"""Methods that the NCM table scores twice."""
+"""Methods that the NCM table scores by their own rule and by NCM."""
 
 BY_CLASS_MEANS = ("scr", "bison")
-"""Methods whose own inference is the nearest class mean."""
+"""Methods that predict by nearest class mean themselves."""
 
 REFERENCE = "finetune"
 """the method whose accuracy right after each task is a*_j, the reference of AI"""
@@ -73,7 +73,7 @@ BY_POSITION: Settings = (("old_logits", "position"),)
 
 
 def everywhere(places: Iterable[Place]) -> tuple[Cell, ...]:
-    """Every method of the main tables in some places, OCM by both readings."""
+    """Every method of the main tables in these places, OCM in both readings."""
     return tuple(
         cell
         for place in places
@@ -83,7 +83,7 @@ def everywhere(places: Iterable[Place]) -> tuple[Cell, ...]:
 
 
 def plain(method: str, data: str, memory: int, settings: Settings = ()) -> Cell:
-    """A cell that the main tables and others share, also scored by the NCM table's rule."""
+    """A cell of the main tables, also scored by NCM so that the NCM table can share it."""
     also = () if method in BY_CLASS_MEANS else ("ncm",)
     return Cell(method, data, memory, settings, also=also)
 
@@ -94,7 +94,7 @@ def by_position(method: str, data: str, memory: int) -> tuple[Cell, ...]:
 
 
 def bison(data: str, memory: int, **settings: object) -> Cell:
-    """BISON with some settings."""
+    """A cell of BISON with these settings."""
     texts = tuple((name.rstrip("_"), str(value)) for name, value in settings.items())
     return Cell("bison", data, memory, texts)
 
@@ -106,7 +106,7 @@ def large(method: str, memory: int) -> Cell:
 
 
 def confused(method: str, also: tuple[str, ...] = ()) -> Cell:
-    """A cell of the confusion study, where similar classes are kept apart."""
+    """A cell of the confusion study, which puts similar classes into different tasks."""
     return Cell(method, C10, 500, stream="order:confusion", also=also)
 
 
@@ -185,7 +185,7 @@ ITEMS = {
                 for beta in (0.05, 0.1, 0.15, 0.2)
                 for weight in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
             ),
-            *(  # the paper does not print this grid; it covers the plateau that its text describes
+            *(  # not printed in the paper; covers the plateau that its text describes
                 bison(MINI, 1000, beta=beta, lambda_=weight)
                 for beta in (0.1, 0.2, 0.3, 0.4)
                 for weight in (1.0, 5.0, 10.0, 15.0, 20.0)
@@ -196,7 +196,7 @@ ITEMS = {
     "feature-enhancement": Item(
         "A large backbone and buffer batch, classes in natural order",
         "Table A3",
-        (  # as in the paper, the rest of the table is quoted from OCM's and OnPro's own
+        (  # the paper quotes the rest of the table from the papers of OCM and OnPro
             *(
                 large(method, memory)
                 for method in ("scr", "pcr", "bison")

@@ -1,6 +1,6 @@
-"""An item of the paper, narrowed or moved to other data, as the cells and seeds to run.
+"""Plan an item of the paper, narrowed or moved to other data: its cells and seeds.
 
-Nothing heavy is imported unless a setting or another dataset is asked for.
+Imports nothing heavy unless a setting or another dataset is given.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, REFERENCE, Cell, I
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of an item the user asks for; nothing said means all of it."""
+    """The part of an item to run; an empty field means all."""
 
     seeds: Sequence[int] = ()
     methods: Sequence[str] = ()
@@ -26,12 +26,12 @@ class Wanted:
 EVERYTHING = Wanted()
 
 ALL = "all"
-"""Stands for every item."""
+"""selects every item"""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of an item, those that AI is measured against first, each over the same seeds."""
+    """The cells of an item, FINE-TUNE references first, each over the same seeds."""
 
     name: str
     item: Item
@@ -44,13 +44,13 @@ class Plan:
 
 
 def named(names: Sequence[str]) -> list[str]:
-    """The items asked for, each once; `all` is all of them."""
+    """The items asked for, each once; `all` means every item."""
     check("item", names, [*ITEMS, ALL])
     return list(ITEMS) if ALL in names else list(dict.fromkeys(names))
 
 
 def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
-    """What is to be run for an item."""
+    """The plan for the wanted part of an item."""
     if name not in ITEMS:
         raise UserError(unknown("item", name, ITEMS))
     item = ITEMS[name]
@@ -62,12 +62,14 @@ def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
     needed = set(references if REFERENCE in wanted.methods else map(reference, kept))
     chosen = merged(adjusted([*filter(needed.__contains__, references), *kept], wanted.settings))
     if not chosen:
-        raise UserError(f"{name} has no cell with all that --methods, --data and --memory say")
+        raise UserError(
+            f"{name} has no cell for this combination of --methods, --data and --memory"
+        )
     return Plan(name, item, chosen, tuple(wanted.seeds) or tuple(range(item.seeds)))
 
 
 def check(kind: str, asked: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse what an item does not hold."""
+    """Refuse names that an item does not have."""
     found = dict.fromkeys(known)
     for one in asked:
         if one not in found:
@@ -79,7 +81,7 @@ def check_sizes(name: str, asked: Iterable[int], known: Iterable[int]) -> None:
     for size in asked:
         if size not in found:
             choices = ", ".join(map(str, sorted(found)))
-            raise UserError(f"{name} has no memory size {size} there: choose from {choices}")
+            raise UserError(f"{name} has no memory size {size} here: choose from {choices}")
 
 
 def fits(cell: Cell, wanted: Wanted) -> bool:
@@ -89,7 +91,7 @@ def fits(cell: Cell, wanted: Wanted) -> bool:
 
 
 def placed(cells: Sequence[Cell], data: Sequence[str]) -> Iterator[Cell]:
-    """The cells on some datasets; onto one that the item does not use, all cells are moved."""
+    """The cells on these datasets; a dataset outside the item replaces its own in all cells."""
     used = {cell.data for cell in cells}
     for name in data or sorted(used, key=[cell.data for cell in cells].index):
         yield from (cell for cell in cells if cell.data == name)
@@ -97,7 +99,7 @@ def placed(cells: Sequence[Cell], data: Sequence[str]) -> Iterator[Cell]:
 
 
 def moved(cell: Cell, data: str) -> Cell:
-    """A cell on another dataset: its smallest memory for the smallest, and so on."""
+    """A cell on another dataset, with the memory size of the same rank."""
     from bison_ocl.data import module_of
 
     module_of(data)
@@ -106,12 +108,12 @@ def moved(cell: Cell, data: str) -> Cell:
 
 
 def reference(cell: Cell) -> Cell:
-    """The FINE-TUNE run that the AI of a cell is measured against."""
+    """The FINE-TUNE cell that the AI of a cell refers to."""
     return Cell(REFERENCE, cell.data, 0, stream=cell.stream)
 
 
 def merged(cells: Iterable[Cell]) -> tuple[Cell, ...]:
-    """Each run once, with all inference rules that are asked of it."""
+    """Each cell once, with the inference rules of all its occurrences."""
     found: dict[Cell, dict[str, None]] = {}
     for cell in cells:
         found.setdefault(replace(cell, also=()), {}).update(dict.fromkeys(cell.also))
@@ -119,7 +121,7 @@ def merged(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
 
 def adjusted(cells: Sequence[Cell], settings: Settings) -> Sequence[Cell]:
-    """Cells with the user's settings, each given to the methods that read it."""
+    """Cells with the user's settings, applied to the methods that read them."""
     if not settings:
         return cells
     reads = {cell.method: settings_of(cell.method) for cell in cells}
@@ -136,7 +138,7 @@ def adapted(cell: Cell, settings: Settings, reads: Sequence[str]) -> Cell:
 
 
 def check_settings(cell: Cell) -> None:
-    """Refuse settings with which a method cannot be run."""
+    """Refuse settings that the method of a cell does not accept."""
     from bison_ocl.methods.settings import configured
 
     try:

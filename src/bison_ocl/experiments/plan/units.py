@@ -1,4 +1,4 @@
-"""A plan as units of work: what is left of each cell, cut for processes or for one GPU."""
+"""Split a plan into units of work: one per missing run, or one per cell on a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bison_ocl.methods.settings import configured
 
 
 class Options(TypedDict, total=False):
-    """How all jobs of a plan are run."""
+    """Options that all jobs of a plan share."""
 
     device: str
     precision: str
@@ -26,7 +26,7 @@ class Options(TypedDict, total=False):
 
 
 def jobs(plan: Plan, work: Path, **options: Unpack[Options]) -> list[Job]:
-    """One job a cell, over all seeds."""
+    """One job per cell, over all seeds."""
     if plan.item.alone:
         options["seeds_at_once"] = 1
     return [job_of(cell, plan.seeds, work, **options) for cell in plan.cells]
@@ -52,7 +52,7 @@ def specs(job: Job) -> list[Spec]:
 
 
 def units(job: Job, left: Sequence[Spec], together: bool) -> list[Job]:
-    """The seeds of a job that are left, one by one or together, each unit with its own folder."""
+    """The missing seeds of a job as units, one per seed or all together, each with a folder."""
     if not left:
         return []
     if together:
@@ -62,5 +62,5 @@ def units(job: Job, left: Sequence[Spec], together: bool) -> list[Job]:
 
 
 def shared_name(spec: Spec) -> str:
-    """The folder of a unit of several seeds, whichever of them are left."""
+    """The folder of a unit with several seeds, independent of which ones are missing."""
     return replace(spec, seed=0).name.replace("-s0-", "-seeds-")

@@ -1,1 +1,1 @@
-"""What a run leaves behind: its identity, its record, the file of records, AI between them."""
+"""Records of finished runs: identity, contents, file, and earlier versions."""

@@ -1,4 +1,4 @@
-"""Which images a run was made of: checksums of both splits, in its record and its checkpoint."""
+"""Checksums of training and test images, kept in records and checkpoints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # plans are made without torch
 
 
 class Images(Protocol):
-    """What tells of its images: a record, a checkpoint, a dataset."""
+    """Anything with checksums of its images: a record, a checkpoint, a dataset."""
 
     @property
     def data_sha256(self) -> str | None: ...
@@ -21,7 +21,7 @@ class Images(Protocol):
 
 @dataclass(frozen=True)
 class Digests:
-    """Checksums of the test and the training images; None where nobody asked for one."""
+    """Checksums of the test and the training images; None if not computed."""
 
     data_sha256: str | None = None
     train_sha256: str | None = None
@@ -32,7 +32,7 @@ def digests(dataset: Dataset) -> Digests:
 
 
 def differ(one: Images, other: Images) -> bool:
-    """Whether two are of different images, as far as both tell."""
+    """Whether two used different images, judged by the checksums that both have."""
     pairs = [
         (one.data_sha256, other.data_sha256),
         (one.train_sha256, other.train_sha256),

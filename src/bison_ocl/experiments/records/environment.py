@@ -1,4 +1,4 @@
-"""Where a number comes from: versions, machine and commit, kept with every record."""
+"""Provenance of a record: versions, machine and commit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def environment(device: str) -> Environment:
 
 
 def installed() -> str | None:
-    """The version; None where the source runs without being installed."""
+    """The installed version; None if the source runs uninstalled."""
     try:
         return version("bison-ocl")
     except PackageNotFoundError:
@@ -42,7 +42,7 @@ def installed() -> str | None:
 
 
 def cpu_name() -> str:
-    """The processor's model, where the system tells."""
+    """The processor's model, if the system provides it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -51,22 +51,22 @@ def cpu_name() -> str:
 
 @cache
 def commit() -> str | None:
-    """The commit of the source this runs from, with +changed if edited; None if installed.
+    """The commit of the running source, with +changed if edited; None if installed.
 
-    BISON_OCL_COMMIT says it where the source was copied without its history.
+    BISON_OCL_COMMIT gives the commit of a copy without git history.
     """
     return os.environ[COMMIT] if COMMIT in os.environ else commit_of(PACKAGE)
 
 
 def commit_of(folder: Path) -> str | None:
-    """The commit of all that lies in a folder; a new file is an edit as well."""
+    """The commit of a folder's contents; a new file counts as an edit."""
     try:
         head = _git(folder, "rev-parse", "HEAD")
         tracked = _git(folder, "ls-files", ".")
         changed = _git(folder, "status", "--porcelain", ".")
     except (OSError, subprocess.CalledProcessError):
         return None
-    if not tracked:  # installed below somebody else's checkout
+    if not tracked:  # installed inside another project's checkout
         return None
     return f"{head}+changed" if changed else head
 

@@ -1,4 +1,4 @@
-"""The records of an item, each run written once, and those of the items beside it."""
+"""The records of an item, each run once, and those of the other items in the folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bison_ocl.experiments.records.spec import Spec
 
 
 class Ledger:
-    """OUT/ITEM/results.jsonl. One process at a time appends to it."""
+    """OUT/ITEM/results.jsonl, appended to by one process at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.found = by_identity(records.whole(path))
 
     def add(self, record: Record) -> None:
-        """Write a record unless that run is there, with the same inference rules."""
+        """Write a record unless its run is there with the same inference rules."""
         before = self.found.get(record.identity)
         if before is None or not set(record.also) <= set(before.also):
             records.append(self.path, record)
@@ -28,15 +28,15 @@ class Ledger:
 
 
 def looked_up(found: dict[str, Record], spec: Spec, also: Iterable[str]) -> Record | None:
-    """The record of a run among others, if it holds all inference rules asked for."""
+    """The record of a run, if it is found with all inference rules asked for."""
     record = found.get(spec.identity)
     return record if record is not None and set(also) <= set(record.also) else None
 
 
 def by_identity(found: Iterable[Record]) -> dict[str, Record]:
-    """Of a run that is there twice, the record with more inference rules, or else the later.
+    """Records by identity; of duplicates, the one with more inference rules, else the later.
 
-    Where both have the same accuracies the network is the same, and the rules of both count.
+    Duplicates with equal accuracies come from the same network, so their rules are merged.
     """
     chosen: dict[str, Record] = {}
     for record in found:
@@ -49,7 +49,7 @@ def by_identity(found: Iterable[Record]) -> dict[str, Record]:
 
 
 def beside(item: Path, apart: Iterable[str], say: Callable[[str], None]) -> dict[str, Record]:
-    """The runs of the other items in the same folder, save those of items that stand `apart`."""
+    """The runs of the other items in the same folder, except the items `apart`."""
     found: list[Record] = []
     for path in sorted(item.parent.glob(f"*/{records.RESULTS}")):
         if path.parent == item or path.parent.name in apart:
@@ -57,5 +57,5 @@ def beside(item: Path, apart: Iterable[str], say: Callable[[str], None]) -> dict
         try:
             found += records.whole(path)
         except UserError as error:
-            say(f"nothing is taken from another item: {error}")
+            say(f"skipped the runs of another item: {error}")
     return by_identity(found)

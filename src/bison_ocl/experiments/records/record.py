@@ -19,7 +19,7 @@ Counts = list[list[int]]
 
 @dataclass(frozen=True)
 class Metrics:
-    """What an accuracy matrix comes to, as shares of 1 (paper, §5.1)."""
+    """Metrics of an accuracy matrix, as fractions (paper, §5.1)."""
 
     AA: float
     AF: float
@@ -27,14 +27,14 @@ class Metrics:
     AF_table: float
     """forgetting as the paper's tables have it: mean over all tasks, maximum over all rows"""
     AI: float | None = None
-    """intransigence; None until a FINE-TUNE run on the same stream is at hand"""
+    """intransigence; None until a FINE-TUNE run on the same stream is available"""
     A_AUC: float | None = None
     """area under the accuracy curve, where tasks share classes"""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The network of a run as another inference rule scores it."""
+    """Scores of a run's network by another inference rule."""
 
     accuracy: Matrix
     metrics: Metrics
@@ -59,7 +59,7 @@ class Anytime:
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds, a run's share where seeds were trained together."""
+    """Seconds per run; seeds trained together share the time equally."""
 
     train_s: float
     test_s: float
@@ -127,7 +127,7 @@ class Record(Spec):
 
 
 def as_values(record: Record) -> dict[str, Any]:
-    """A record as JSON holds it. Lists are shared, not copied."""
+    """A record as JSON values; lists are shared, not copied."""
     also = {rule: _flat(scores) for rule, scores in record.also.items()}
     return {"schema": SCHEMA} | _flat(record) | {"also": also}
 
@@ -141,7 +141,7 @@ def _flat(value: Any) -> dict[str, Any]:
 
 
 def from_values(values: Mapping[str, Any]) -> Record:
-    """The record of a line that was checked and is of the schema above."""
+    """The record of a checked line in the schema above."""
 
     def made(kind: Any, found: Any) -> Any:
         return None if found is None else known(kind, found)

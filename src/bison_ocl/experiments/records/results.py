@@ -1,4 +1,4 @@
-"""results.jsonl: one JSON line a finished run, appended whole or not at all."""
+"""results.jsonl: one JSON line per finished run, appended whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESULTS = "results.jsonl"
 
 
 def append(path: Path, record: Record) -> None:
-    """Add a line durably; a write that fails half-way (a full disk) is taken back."""
+    """Append a line durably; a partial write (full disk) is undone."""
     data = json.dumps(as_values(record), allow_nan=False).encode() + b"\n"
     with telling(path, "earlier results are kept"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def append(path: Path, record: Record) -> None:
 
 @contextmanager
 def opened_alone(path: Path) -> Iterator[int]:
-    """A file that no other process appends to, or cuts, at the same time."""
+    """Open a file under an exclusive lock."""
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         with needing_locks(path.parent):
@@ -42,7 +42,7 @@ def opened_alone(path: Path) -> Iterator[int]:
 
 
 def add(handle: int, data: bytes, folder: Path) -> None:
-    """Write at the end of a file, all of it and durably, or nothing."""
+    """Append data durably, all of it or nothing."""
     before = os.fstat(handle).st_size
     try:
         if os.write(handle, data) < len(data):
@@ -57,7 +57,7 @@ def add(handle: int, data: bytes, folder: Path) -> None:
 
 
 def check_appendable(path: Path) -> None:
-    """Fail before an hour of training if its record could not be written."""
+    """Fail before the training if its record could not be written."""
     try:
         if path.exists():
             open(path, "ab").close()
@@ -69,20 +69,20 @@ def read(path: Path) -> list[Record]:
     """All records of a file; none if it does not exist."""
     lines, torn = split(path)
     if torn:
-        raise UserError(f"{path} ends in a cut-off line: run with --resume to set it aside")
+        raise UserError(f"{path} ends in a truncated line: use --resume to move it away")
     return parsed(lines, path)
 
 
 def whole(path: Path) -> list[Record]:
-    """The records of a file without a last line that is cut off."""
+    """The records of a file, without a truncated last line."""
     return parsed(split(path)[0], path)
 
 
 def split(path: Path) -> tuple[list[bytes], bytes]:
-    """The lines of a file, and what is cut off at its end; a line in the making is waited for."""
+    """The complete lines of a file and a truncated last one; waits for a line being written."""
     data = contents(path)
     if data and not data.endswith(b"\n"):
-        with suppress(OSError), open(path, "rb") as file:  # without locks nobody waits
+        with suppress(OSError), open(path, "rb") as file:  # no waiting without locks
             fcntl.flock(file, fcntl.LOCK_SH)
             data = file.read()
     *lines, torn = data.split(b"\n")
@@ -90,7 +90,7 @@ def split(path: Path) -> tuple[list[bytes], bytes]:
 
 
 def parsed(lines: Iterable[bytes], path: Path) -> list[Record]:
-    """Lines of a file as records; empty ones are none."""
+    """The records of lines; empty lines are skipped."""
     return [parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
 
 
@@ -99,11 +99,11 @@ def contents(path: Path) -> bytes:
     try:
         return path.read_bytes() if path.exists() else b""
     except OSError as error:
-        raise UserError(f"cannot read {path}: {reason(error)}; move it away") from error
+        raise UserError(f"cannot read {path}: {reason(error)}; fix it or move it away") from error
 
 
 def parse(line: bytes, path: Path, number: int) -> Record:
-    """One line as a record, brought to the present schema."""
+    """One line as a record, upgraded to the current schema."""
     where = f"{path} line {number}"
     try:
         values: Values = json.loads(line, parse_constant=refuse)
@@ -119,12 +119,12 @@ def parse(line: bytes, path: Path, number: int) -> Record:
 
 
 def refuse(constant: str) -> None:
-    """NaN and infinities, which are no JSON."""
+    """Refuse NaN and infinities, which are not JSON."""
     raise ValueError(constant)
 
 
 def checked(values: Values, where: str) -> Values:
-    """A line that holds what a record is made of."""
+    """The values of a line, refused if they do not form a record."""
     if missing := sorted(NEEDED.keys() - values.keys()):
         raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove it")
     if wrong := list(faults(values)) or list(misfits(values)):
@@ -133,7 +133,7 @@ def checked(values: Values, where: str) -> Values:
 
 
 def set_aside_torn_line(path: Path) -> bool:
-    """Move a cut-off last line to a file of its own; whether there was one."""
+    """Move a truncated last line to a separate file; whether there was one."""
     if not split(path)[1]:
         return False
     with telling(path, "earlier results are kept"), opened_alone(path) as handle:
@@ -141,7 +141,7 @@ def set_aside_torn_line(path: Path) -> bool:
 
 
 def set_aside_end(handle: int, path: Path) -> bool:
-    """The same in a file that is opened alone, where no line is in the making."""
+    """Move a truncated end away, in a locked file that nobody else writes."""
     size = os.fstat(handle).st_size
     if not size or os.pread(handle, 1, size - 1) == b"\n":
         return False

@@ -1,4 +1,4 @@
-"""What the fields of a record hold, so that whoever reads records can rely on it."""
+"""Validation of the fields of a record, so that readers can rely on them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Values = dict[str, Any]
 """a line of results.jsonl as JSON gives it"""
 
 LARGEST = 1e40
-"""of what was measured: more than float32 holds, and its square is a number"""
+"""limit of measured values: beyond float32, with a finite square"""
 MOST_THREADS = 4096
 NUMBERS = {int, float}
 NUMBERS_OR_NONE = {int, float, type(None)}
 
-# --- kinds of values; `type` is asked, for a bool would pass as an int ---
+# --- kinds of values; compared by `type`, because a bool is an instance of int ---
 
 
 def text(value: Any) -> bool:
@@ -33,12 +33,12 @@ def number(value: Any, least: float = -LARGEST, most: float = LARGEST) -> bool:
 
 
 def amount(value: Any) -> bool:
-    """A time, or a size: not beyond all that an axis can show."""
+    """A time or a size, small enough for an axis."""
     return number(value, 0, 1e12)
 
 
 def share(value: Any) -> bool:
-    """An accuracy, or a difference of accuracies."""
+    """An accuracy or a difference of accuracies."""
     return number(value, -1, 1)
 
 
@@ -47,16 +47,16 @@ def or_none(check: Check) -> Check:
 
 
 def plain(value: Any) -> bool:
-    """What a setting may be."""
+    """A value of a setting."""
     most = sys.float_info.max
     return value is None or type(value) in (str, bool) or number(value, -most, most)
 
 
-# --- lists and dictionaries; lists are long, so they are looked at as a whole ---
+# --- lists and dictionaries; long lists are checked as a whole, for speed ---
 
 
 def numbers(values: Any, kinds: set[type], least: float, most: float) -> bool:
-    """Whether a list holds numbers of these types alone."""
+    """Whether a list holds only numbers of these types, in range."""
     if type(values) is not list or not set(map(type, values)) <= kinds:
         return False
     known = [value for value in values if value is not None] if type(None) in kinds else values
@@ -64,7 +64,7 @@ def numbers(values: Any, kinds: set[type], least: float, most: float) -> bool:
 
 
 def square(values: Any, side: int, kinds: set[type], most: float) -> bool:
-    """Whether it is a matrix [side, side] of such numbers."""
+    """Whether values form a matrix [side, side] of such numbers."""
     rows = type(values) is list and len(values) == side
     if not rows or not all(type(row) is list and len(row) == side for row in values):
         return False
@@ -80,7 +80,7 @@ def class_order(values: Any) -> bool:
 
 
 def curve(y: str, kinds: set[type], most: float) -> Check:
-    """Values at steps."""
+    """A check for values at steps."""
 
     def check(values: Any) -> bool:
         return (
@@ -94,7 +94,7 @@ def curve(y: str, kinds: set[type], most: float) -> Check:
 
 
 def entries(needed: Mapping[str, Check], known: Mapping[str, Check], other: Check) -> Check:
-    """A dictionary that has what is needed, with known entries as they must be."""
+    """A check for a dictionary with the needed entries and valid known ones."""
     checks = {**known, **needed}
 
     def check(values: Any) -> bool:
@@ -111,7 +111,7 @@ def entries(needed: Mapping[str, Check], known: Mapping[str, Check], other: Chec
 
 metrics = entries({name: share for name in ("AA", "AF", "AF_table")}, {}, or_none(number))
 computed_with: Mapping[str, Check] = {"beta": number, "lambda": number, "buffer_batch": count}
-"""settings that figures have as an axis"""
+"""settings that are an axis of a figure"""
 seconds: Mapping[str, Check] = dict.fromkeys(
     ("train_s", "test_s", "total_s", "ms_per_step"), amount
 )
@@ -143,7 +143,7 @@ NEEDED: dict[str, Check] = {
     "environment": entries(machine, kind_of_machine, or_none(text)),
     "commit": or_none(text),
 }
-"""what every record has"""
+"""fields of every record"""
 LATER: dict[str, Check] = {
     "precision": lambda value: value in ("tf32", "bf16", "fp32"),
     "parameters": or_none(count),
@@ -154,18 +154,18 @@ LATER: dict[str, Check] = {
         ("data_sha256", "train_sha256", "method_title", "method_source"), or_none(text)
     ),
 }
-"""what some records have"""
+"""fields of some records"""
 
 
 def faults(record: Mapping[str, Any]) -> Iterator[str]:
-    """The fields of a record that are not as they must be; those it lacks are not among them."""
+    """The invalid fields of a record, not counting missing ones."""
     for name, check in chain(NEEDED.items(), LATER.items()):
         if name in record and not check(record[name]):
             yield name
 
 
 def misfits(record: Mapping[str, Any]) -> Iterator[str]:
-    """The fields that do not fit the others, each being right by itself."""
+    """The fields that are valid by themselves but inconsistent with others."""
     tasks, classes = len(record["accuracy"]), len(record["class_order"])
     counted = record.get("confusion")
     if not confusion(counted, tasks, classes):
@@ -187,7 +187,7 @@ def misfits(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def confusion(values: Any, tasks: int, classes: int) -> bool:
-    """Counts after each task [tasks, classes, classes]; None where they were too large to keep."""
+    """Whether values are counts [tasks, classes, classes], or None because they were too large."""
     if values is None:
         return True
     if type(values) is not list or len(values) != tasks:

@@ -1,4 +1,4 @@
-"""What one run is: method, data, memory, seed, settings, stream; the same spec, the same result."""
+"""Identity of a run: method, data, memory, seed, settings, stream, precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bison_ocl.nets.precision import Precision
 
 PLAIN: Precision = "tf32"
-"""unless another precision is asked for"""
+"""the default precision"""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Spec:
     stream: str = DEFAULT
     """in canonical form"""
     data_options: dict[str, Any] = field(default_factory=dict)
-    """how a folder of images was cut: image_size, tasks, held_out"""
+    """options for a folder of images: image_size, tasks, held_out"""
     precision: Precision = PLAIN
-    """in which numbers convolutions are computed"""
+    """precision of the convolutions"""
 
     @property
     def name(self) -> str:
-        """A file name that tells runs apart, whatever differs between them."""
+        """A unique file name."""
         said = self.as_spec()
         if self.precision == PLAIN:  # files from before there was a choice keep their names
             del said["precision"]
@@ -49,9 +49,9 @@ class Spec:
 
     @property
     def identity(self) -> str:
-        """What tells a run from others, as one text; equal for a spec and its record.
+        """The identity as one text, equal for a spec and its record.
 
-        Settings that its method gained after a run was recorded count as having their defaults.
+        Settings added to the method after a run was recorded count with their defaults.
         """
         return json.dumps(self._told(), sort_keys=True)
 
@@ -81,7 +81,7 @@ def computed_in(precision: Precision, device: str) -> Precision:
 
 @cache
 def defaults(method: str) -> dict[str, Any]:
-    """The settings of a method by default; none where this version does not know it."""
+    """The default settings of a method; empty if this version does not know it."""
     from bison_ocl.methods.settings import configured, settings_of  # needs torch
 
     try:
@@ -91,7 +91,7 @@ def defaults(method: str) -> dict[str, Any]:
 
 
 MOST_SEEDS = 100_000
-"""in one range: more is a slip of the finger"""
+"""in one range; more must be a typing error"""
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -101,6 +101,6 @@ def parse_seeds(text: str) -> list[int]:
         match = re.fullmatch(r"\s*(\d{1,10})\s*(?:-\s*(\d{1,10})\s*)?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if last < first or last >= 2**31 or last - first >= MOST_SEEDS:
-            raise UserError(f"--seeds {text!r}: give numbers and ranges, such as 0-9 or 0,2,5-7")
+            raise UserError(f"--seeds {text!r}: expected numbers or ranges, such as 0-9 or 0,2,5-7")
         seeds += range(first, last + 1)
     return list(dict.fromkeys(seeds))

@@ -1,4 +1,4 @@
-"""Lines of earlier schemas as the present one has them."""
+"""Upgrade lines of earlier schemas to the current one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GPU = "NVIDIA"
 
 
 def upgraded(values: dict[str, Any]) -> dict[str, Any]:
-    """A checked line in the present schema; a field that it lacks gets its default."""
+    """A checked line in the current schema; a missing field gets its default."""
     return values if values["schema"] == SCHEMA else from_first(values)
 
 

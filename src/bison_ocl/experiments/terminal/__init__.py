@@ -1,1 +1,1 @@
-"""How runs and plans show themselves in a terminal, a log or a pipe."""
+"""Progress of runs and plans in a terminal, a log or a pipe."""

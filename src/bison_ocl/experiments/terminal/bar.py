@@ -1,4 +1,4 @@
-"""How a run shows itself: a live bar in a terminal, a line a task elsewhere."""
+"""Progress of a run: a live bar in a terminal, one line per task elsewhere."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from bison_ocl.experiments.train.run import Run, Watcher
 console = Console(stderr=True, highlight=False)
 
 SHOWN_EVERY = 0.1
-"""seconds: a step on a GPU takes less time than moving the bar"""
+"""seconds between updates: moving the bar takes longer than a step on a GPU"""
 
 
 def say(text: str) -> None:
-    """A notice to the person at the terminal; results go to standard output."""
+    """Print a notice on standard error; results go to standard output."""
     console.print(text, markup=False, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""How a plan shows itself while it is carried out: a live table, or lines for logs and pipes."""
+"""Progress of a plan: a live table in a terminal, lines in logs and pipes."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def showing(jobs: Sequence[Job]) -> Iterator[Board]:
 
 
 class Board:
-    """What runs, what is done, what failed, and how long the rest may take."""
+    """Running, finished and failed units, and the estimated time left."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.total, self.finished, self.failed = len(jobs), 0, 0
         self.running: dict[str, tuple[Job, float]] = {}
         self.left = sum(weight(job) for job in jobs)
-        """the cost of what is not done yet"""
+        """the cost of the units not done yet"""
         self.spent, self.done_cost = 0.0, 0.0
-        """seconds of the units done, added up, and their cost"""
+        """total seconds and total cost of the finished units"""
 
     def started(self, job: Job) -> None:
         self.running[name_of(job)] = (job, time.monotonic())
@@ -54,7 +54,7 @@ class Board:
         self.say(job, outcome, seconds)
 
     def say(self, job: Job, outcome: Outcome, seconds: float) -> None:
-        """A line for each unit; in a terminal it passes above the table."""
+        """Print one line per unit; in a terminal it scrolls above the table."""
         if outcome.error is not None:
             text = f"failed: {title(job)}: {outcome.error}"
         else:
@@ -69,7 +69,7 @@ class Board:
         return counts + failed + ("" if left is None else f", about {lasting(left)} left")
 
     def seconds_left(self) -> float | None:
-        """By the cost of what is left and the pace so far; None where there is no telling."""
+        """Estimate from the remaining cost and the pace so far; None without a finished unit."""
         if not self.done_cost or self.finished + self.failed == self.total:
             return None
         now, pace = time.monotonic(), self.spent / self.done_cost
@@ -84,7 +84,7 @@ class Board:
         now = time.monotonic()
         for job, start in list(self.running.values()):
             table.add_row(Text(title(job)), lasting(now - start))
-        return Group(Text(self.summary()), table)  # a terminal may be too low for all that runs
+        return Group(Text(self.summary()), table)  # a low terminal may not fit all rows
 
 
 def name_of(job: Job) -> str:
@@ -96,7 +96,7 @@ def weight(job: Job) -> float:
 
 
 def title(job: Job) -> str:
-    """What a unit is, in a few words."""
+    """A short description of a unit."""
     seeds = ",".join(map(str, job.seeds))
     settings = "".join(f" {name}={value}" for name, value in job.settings.items())
     return f"{job.method}{settings}  {job.data}  memory {job.memory}  seed {seeds}"

@@ -1,4 +1,4 @@
-"""How a run shows itself in logs and pipes: one line a task, with nothing beyond Python needed."""
+"""Progress of a run in logs and pipes: one line per task, in plain Python."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bison_ocl.experiments.train.run import Run, Watcher
 
 
 def title(run: Run) -> str:
-    """What is trained; of runs trained together the first is named."""
+    """Method and seed; for runs trained together, those of the first and the number of others."""
     others = f" and {run.together - 1} more" if run.together and run.together > 1 else ""
     return f"{run.spec.method} seed {run.spec.seed}{others}"
 
 
 class Lines:
-    """One line a task, for logs and pipes."""
+    """One line per task, for logs and pipes."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.start, self.first = run, time.perf_counter(), run.progress.step

@@ -1,4 +1,4 @@
-"""A table on standard output: as wide as the terminal, or as it needs where nobody looks."""
+"""Print a table: as wide as the terminal, or in full width to files and pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows finished runs in TensorBoard or MLflow, each record once, whichever engine made it."""
+"""Log finished runs to TensorBoard or MLflow, each record once, for any engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Track = Callable[[Record], None]
 
 
 def tracker(choice: str, out: Path) -> Track:
-    """What `--track` asks for: `tensorboard[:FOLDER]` or `mlflow[:URI]`, found ready to be used."""
+    """The tracker for `--track tensorboard[:FOLDER]` or `mlflow[:URI]`, checked to be ready."""
     kind, _, place = choice.partition(":")
     if kind not in KINDS:
         raise UserError(unknown("choice for --track", kind, KINDS))
@@ -38,24 +38,24 @@ def tracker(choice: str, out: Path) -> Track:
 
 
 def track(record: Record, kind: str, place: str, models: Path | None = None) -> None:
-    """Show a record, with its model where one was kept, unless it is there already."""
+    """Log a record, with its model if one was saved, unless it is logged already."""
     keeper = import_module(f"{__name__}.{kind}")
     keeper.keep(story_of(record, models), place)
 
 
 def track_all(records: Iterable[Record], track: Track) -> None:
-    """Also those of earlier commands: what is there already is left alone."""
+    """Log records, also of earlier commands; logged ones are skipped."""
     for record in records:
         track(record)
 
 
 def tracked(carry_out: Carry, track: Track) -> Carry:
-    """An engine whose records are shown as they land."""
+    """An engine that also logs each record as it arrives."""
 
     def carry(jobs: Sequence[Job], started: Started, done: Done) -> None:
         def landed(outcome: Outcome) -> None:
             done(outcome)
-            with suppress(UserError):  # a server that is away must not stop the sweep
+            with suppress(UserError):  # an unreachable server must not stop the sweep
                 track_all(outcome.records, track)
 
         carry_out(jobs, started, landed)

@@ -1,4 +1,4 @@
-"""Runs in an MLflow store: a server, or a database such as SQLite."""
+"""Log runs to an MLflow store: a server, or a database such as SQLite."""
 
 from __future__ import annotations
 
@@ -22,36 +22,38 @@ if TYPE_CHECKING:
 EXPERIMENT = "bison-ocl"
 
 TAG = "bison_ocl.record"
-"""The tag that tells which record a run shows."""
+"""the tag that names the record of a run"""
 
 PATIENCE = 10
 """seconds for a server to answer"""
 
 MOST = 1000
-"""figures in one request, by MLflow's own limit"""
+"""metrics in one request, MLflow's own limit"""
 
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": str(PATIENCE),
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",  # of 7, which take minutes
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",  # the default of 7 takes minutes
 }
-"""What MLflow is told before it is imported, unless the user has said otherwise."""
+"""environment variables for MLflow, set before its import; the user's own take precedence"""
 
 SQLITE = "sqlite:///"
 
 
 def default(out: Path) -> str:
-    """$MLFLOW_TRACKING_URI, else a database in the folder of the results."""
+    """$MLFLOW_TRACKING_URI, or a database in the folder of the results."""
     return os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}{out.resolve() / 'mlflow.db'}"
 
 
 def check(uri: str) -> None:
-    """Find out now whether it will work."""
+    """Fail now if logging to this store would fail later."""
     if uri.startswith(("http://", "https://")):
         try:
             requests.get(f"{uri.rstrip('/')}/health", timeout=PATIENCE).raise_for_status()
         except requests.RequestException as error:
-            raise UserError(f"no MLflow server answers at {uri}: is it up?") from error
+            raise UserError(
+                f"no MLflow server answers at {uri}: start it, or correct it"
+            ) from error
     if uri.startswith(SQLITE):
         check_writable(Path(uri.removeprefix(SQLITE)).parent, "--track")
     with opened(uri):
@@ -59,7 +61,7 @@ def check(uri: str) -> None:
 
 
 def keep(story: Story, uri: str) -> None:
-    """A run that is finished is complete; one that a kill left half-way is written again."""
+    """Write a run unless it is finished there; an incomplete one is replaced."""
     with opened(uri) as (client, where):
         for run in client.search_runs([where], f"tags.`{TAG}` = '{story.name}'"):
             if run.info.status == "FINISHED":
@@ -89,7 +91,7 @@ def write(story: Story, client: MlflowClient, where: str) -> None:
 
 
 def experiment(client: MlflowClient, uri: str) -> str:
-    """The id of the experiment that holds all runs; files stay beside a database of one's own."""
+    """The id of our experiment; for a local database, its files go to the same folder."""
     found = client.get_experiment_by_name(EXPERIMENT)
     if found is not None:
         return str(found.experiment_id)
@@ -100,7 +102,7 @@ def experiment(client: MlflowClient, uri: str) -> str:
 
 @contextmanager
 def opened(uri: str) -> Iterator[tuple[MlflowClient, str]]:
-    """A store and our experiment in it; what MLflow raises becomes one line for the user."""
+    """Open a store and our experiment; errors of MLflow become one line."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     from mlflow.exceptions import MlflowException

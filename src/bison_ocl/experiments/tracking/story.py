@@ -1,4 +1,4 @@
-"""What there is to see of a record: its settings, its curves, its last figures, its files."""
+"""A record as trackers take it: settings, curves, final metrics, files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Curve = list[tuple[int, float]]
 
 @dataclass(frozen=True)
 class Story:
-    """A record as trackers take it."""
+    """The contents of a record for a tracker."""
 
     name: str
-    """of this very record: the same run done again has another"""
+    """unique to this record: repeating the run gives another name"""
     settings: dict[str, str | int | float | bool]
     curves: dict[str, Curve]
     finals: dict[str, float]
@@ -29,7 +29,7 @@ class Story:
 
 
 def story_of(record: Record, models: Path | None = None) -> Story:
-    """All of it; the model if there is one in that folder."""
+    """The story of a record, with the model if the folder holds one."""
     model = models / f"{record.name}.safetensors" if models else None
     line = json.dumps(as_values(record), sort_keys=True)
     return Story(
@@ -43,7 +43,7 @@ def story_of(record: Record, models: Path | None = None) -> Story:
 
 
 def settings_of(record: Record) -> dict[str, Any]:
-    """What the run is and where it comes from, flat."""
+    """Identity and provenance of a run as one flat dictionary."""
     identity = {name: getattr(record, name) for name in ("method", "data", "memory", "seed")}
     rest = {"stream": record.stream, "precision": record.precision, "commit": record.commit}
     told = identity | record.settings | record.data_options | rest | vars(record.environment)
@@ -52,7 +52,7 @@ def settings_of(record: Record) -> dict[str, Any]:
 
 
 def curves_of(record: Record) -> dict[str, Curve]:
-    """The loss by step; accuracies and what the method logs (α and η for BISON) by task."""
+    """Loss per step; accuracies and the method's log (α and η for BISON) per task."""
     matrix, log = record.accuracy, record.log
     losses, anytime = record.losses, record.anytime
     so_far = [sum(row[:done]) / done for done, row in enumerate(matrix, 1)]
@@ -74,13 +74,13 @@ def by_task(values: list[Any]) -> Curve:
 
 
 def known(steps: list[int], values: list[Any]) -> Curve:
-    """Without what is not known or has diverged."""
+    """A curve without missing or diverged values."""
     pairs = zip(steps, values, strict=True)
     return [(step, float(value)) for step, value in pairs if value is not None]
 
 
 def finals_of(record: Record) -> dict[str, float]:
-    """The metrics, by every inference rule, and the times."""
+    """The metrics of every inference rule, and the times."""
     groups = {"final": vars(record.metrics), "timing": vars(record.timing)}
     groups |= {f"final_{rule}": vars(found.metrics) for rule, found in record.also.items()}
     return {

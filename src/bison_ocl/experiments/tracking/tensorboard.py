@@ -1,4 +1,4 @@
-"""Runs as folders of TensorBoard event files, with the record and the model beside them."""
+"""Log runs as folders of TensorBoard event files, with record and model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def default(out: Path) -> str:
 
 
 def check(folder: str) -> None:
-    """Find out now whether it will work."""
+    """Fail now if logging to this folder would fail later."""
     import torch.utils.tensorboard  # noqa: F401
 
     check_writable(Path(folder), "--track")
 
 
 def keep(story: Story, folder: str) -> None:
-    """A folder that is there is complete: it got its name last."""
+    """Write a run unless its folder exists; the final rename makes the folder complete."""
     place = Path(folder) / story.name
     if place.exists():
         return

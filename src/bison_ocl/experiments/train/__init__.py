@@ -1,1 +1,1 @@
-"""Runs trained from start to record: one or a group, with tests and checkpoints."""
+"""Training of runs, alone or in groups, with tests, checkpoints and records."""

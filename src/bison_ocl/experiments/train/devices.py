@@ -1,4 +1,4 @@
-"""What a device is given and asked: data, the time, free memory."""
+"""Data, clock and memory of a device."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bison_ocl.data.dataset import Dataset
 from bison_ocl.engine.execution import is_cuda
 
 ROOM = 0.5
-"""of the free memory, how much the images of a split may take"""
+"""fraction of the free memory that the images of a split may take"""
 
 
 def resident(dataset: Dataset, device: str) -> Dataset:
-    """The dataset with its images on the device, each split if there is room for it."""
+    """The dataset with its images on the device, for each split that fits."""
 
     def there(split: Batch) -> Batch:
         if size_of(split) > ROOM * free_bytes():
@@ -36,31 +36,31 @@ def size_of(value: object) -> int:
 
 
 def now(device: str) -> float:
-    """The time, once the device has done all that it was asked to do."""
+    """The time after the device has finished all pending work."""
     if is_cuda(device):
         torch.cuda.synchronize(device)
     return time.perf_counter()
 
 
 def free_bytes(share: float = 1.0) -> int:
-    """Memory of the GPU that this process may still take. share: of all there is, in the end"""
+    """GPU memory that this process may still allocate. share: its fraction of the total"""
     torch.cuda.empty_cache()
     free, total = torch.cuda.mem_get_info()
     return min(free, int(share * total) - torch.cuda.memory_allocated())
 
 
 def forget_peak() -> None:
-    """Measure the peak of the GPU's memory from here on."""
+    """Measure the peak of GPU memory from here on."""
     torch.cuda.reset_peak_memory_stats()
 
 
 def peak_megabytes(device: str) -> float | None:
-    """The most memory that tensors of this process took on a GPU; None on a CPU."""
+    """Peak GPU memory of this process's tensors; None on a CPU."""
     return torch.cuda.max_memory_allocated(device) / 1e6 if is_cuda(device) else None
 
 
 def peak_bytes(work: Callable[[], object]) -> int:
-    """How much memory of the GPU a piece of work takes on top of what is held."""
+    """Peak GPU memory that a piece of work adds."""
     forget_peak()
     before = torch.cuda.memory_allocated()
     work()

@@ -1,7 +1,7 @@
-"""Trains runs in lockstep: one step serves all of them, be it one run or many stacked ones.
+"""Train one run, or several stacked runs in lockstep, with one step for all.
 
-A run's progress is brought up to date when the group pauses; a step itself only counts on the host
-and never waits for the device.
+A run's progress is updated when the group pauses; a step itself only counts on the host and never
+waits for the device.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from bison_ocl.stream.tasks import side_by_side
 
 
 class Group:
-    """Runs as far as each other, with tasks of the same lengths; they are told apart in files."""
+    """Runs at the same step, with tasks of the same lengths; each has its own files."""
 
     def __init__(self, runs: Sequence[Run], compiled_in: Path | None = None) -> None:
-        """compiled_in: the folder of compiled steps, to compile them on a GPU"""
+        """compiled_in: the folder for compiled steps; None to compile none"""
         self.runs, self.first, self.device = runs, runs[0], runs[0].device
         self.step, self.batch = self.first.progress.step, self.first.progress.batch
         self.steps, self.test_every = self.first.steps, self.first.anytime_every
@@ -47,7 +47,7 @@ class Group:
         self.since = 0.0
 
     def train(self, watcher: Watcher, savings: Sequence[Saving] = ()) -> list[Record]:
-        """Every task in turn: learn, test, close. savings: for each run, or none to keep no file"""
+        """Learn, test and end each task. savings: one per run, or none for no checkpoints"""
         with self.execution.active():
             for task in range(self.first.progress.task, self.first.stream.tasks):
                 self._learn_task(task, watcher, savings)
@@ -89,7 +89,7 @@ class Group:
         return side_by_side([run.stream for run in self.runs], task, size, self.batch)
 
     def _due(self) -> bool:
-        """Where tasks overlap, whether it is time for a test on the way."""
+        """Whether an anytime test is due; only streams with overlapping tasks have them."""
         if not self.first.stream.overlapping:
             return False
         return self.step % self.test_every == 0 or self.step == self.steps
@@ -100,7 +100,7 @@ class Group:
         self.since = devices.now(self.device)
 
     def _pause(self) -> None:
-        """Bring the progress of every run up to this step; the host waits for the device."""
+        """Update the progress of every run to this step; the host waits for the device."""
         seconds = (devices.now(self.device) - self.since) / len(self.runs)
         peak = devices.peak_megabytes(self.device)
         refused = self.body.me.refused.reshape(-1).tolist()
@@ -118,7 +118,7 @@ class Group:
     # --- tests ---
 
     def _test(self, task: int, watcher: Watcher) -> None:
-        """Classify the test images of all classes met so far, and note the counts."""
+        """Classify the test images of all classes seen so far and keep the counts."""
         start = devices.now(self.device)
         tests = [self.execution.moved(run.stream.test(task)) for run in self.runs]
         found = confusions(self.engine, self.body.me, tests, self.first.also)
@@ -138,7 +138,7 @@ class Group:
         watcher.tested(task, sum(accuracies) / len(accuracies))
 
     def _test_on_the_way(self) -> None:
-        """Note the accuracy on the classes met so far."""
+        """Measure the anytime accuracy on the classes seen so far."""
         start = devices.now(self.device)
         met = self.body.me.seen.reshape(len(self.runs), -1).sum(1).tolist()
         pairs = zip(self.runs, met, strict=True)
@@ -156,7 +156,7 @@ class Group:
             run.progress = replace(run.progress, anytime=anytime, test_seconds=spent)
 
     def _share(self, start: float) -> float:
-        """Each run's share of the seconds since then."""
+        """Each run's share of the seconds since `start`."""
         return (devices.now(self.device) - start) / len(self.runs)
 
     # --- files ---
@@ -167,7 +167,7 @@ class Group:
             run.me = tree.pick(self.body.me, i) if self.stacked else self.body.me
 
     def _save(self, savings: Sequence[Saving]) -> None:
-        """Write the checkpoints of all runs, which stay at the same step whatever happens."""
+        """Write the checkpoints of all runs together, so that they stay at the same step."""
         if not savings:
             return
         self._hand_back()

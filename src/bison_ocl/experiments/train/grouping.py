@@ -1,4 +1,4 @@
-"""Which seeds are trained together: as many as fit on the GPU, and are as far as each other."""
+"""Choose which seeds train together: as many as fit on the GPU, at the same step."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from bison_ocl.state import State
 from bison_ocl.stream.tasks import side_by_side
 
 SHARE = 0.8
-"""of the free memory that a group may be reckoned to take"""
+"""fraction of the free memory that a group may take by estimate"""
 
 COPIES = 3
-"""of a state: the run's own, the stack's, and a scratch one while a graph is recorded"""
+"""of a state: the run's own, the stack's, and a scratch copy while a graph is captured"""
 
 GRAPHS = 4
-"""that keep the memory of a step: before and after the first task's end, whole and short batches"""
+"""that hold the memory of a step: before and after the first task's end, full and short batches"""
 
 
 def fitting(free_bytes: int, bytes_of_one: int, wanted: int) -> int:
-    """How many of the seeds wanted are trained at once; at least one."""
+    """How many of the wanted seeds train at once; at least one."""
     return max(1, min(wanted, int(SHARE * free_bytes) // bytes_of_one))
 
 
 def bytes_of_one(run: Run) -> int:
-    """GPU memory that a run takes among others: its state, its steps, its tests."""
+    """GPU memory per stacked run, for its state, steps and tests."""
     engine, method = Engine(run.method, tree.vectorised), run.method
     me, test = busy(run.me), run.execution.moved(run.stream.dataset.test[:CHUNK])
     new = next(side_by_side([run.stream], 0, method.stream_batch))
@@ -49,7 +49,7 @@ def bytes_of_one(run: Run) -> int:
 
 
 def busy(me: State) -> State:
-    """A stack of one whose memory counts as full and whose first task as over: steps cost most."""
+    """A stack of one in its most costly state: memory full, first task over."""
     copy = tree.map_leaves(torch.clone, me)
     seen = torch.full_like(copy.memory.seen, copy.memory.capacity)
     memory = replace(copy.memory, seen=seen, filled=copy.memory.capacity)
@@ -57,10 +57,10 @@ def busy(me: State) -> State:
 
 
 def in_step(runs: Sequence[Run], most: int) -> list[list[Run]]:
-    """Runs that can go together: as far as each other, with tasks of the same lengths.
+    """Groups of runs at the same step, with tasks of the same lengths.
 
-    Interrupted runs go on in groups no larger than theirs were: then they end bit for bit as if
-    nothing had happened.
+    Interrupted runs resume in groups no larger than before, so that their results stay
+    bit-identical.
     """
     groups: dict[tuple[object, ...], list[list[Run]]] = {}
     for run in runs:

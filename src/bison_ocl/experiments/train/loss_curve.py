@@ -1,6 +1,6 @@
-"""The training loss over a run: its mean over about a hundred intervals of steps.
+"""Training loss over a run: its mean over about a hundred intervals of steps.
 
-It is summed up where the steps run, so that no step waits for the host to read a number.
+The sums stay on the device, so that no step waits for the host to read a number.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 POINTS = 100
-"""of a run at most"""
+"""the most per run"""
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """The steps of a run cut into equal parts; the last one may be short."""
+    """The steps of a run in equal intervals; the last one may be short."""
 
     steps: int
 
@@ -30,24 +30,24 @@ class Intervals:
 
     @cached_property
     def ends(self) -> list[int]:
-        """The last step of each."""
+        """The last step of each interval."""
         return [min(at + self.length, self.steps) for at in range(0, self.steps, self.length)]
 
     def start(self, step: int, sums: Sequence[float]) -> list[float]:
-        """Sums to go on from; unknown ones where a checkpoint of an older version kept none."""
+        """Sums to continue from; NaN for intervals that an older checkpoint did not keep."""
         if sums:
             return list(sums)
         return [nan if end - self.length < step else 0.0 for end in self.ends]
 
     def curve(self, sums: Sequence[float]) -> dict[str, list[Any]]:
-        """What a record says: means by the last step of their interval; None once diverged."""
+        """The curve of a record: means by the last step of their interval; None once diverged."""
         lengths = [end - start for start, end in zip([0, *self.ends], self.ends, strict=False)]
         means = [total / length for total, length in zip(sums, lengths, strict=True)]
         return {"steps": self.ends, "loss": [x if isfinite(x) else None for x in means]}
 
 
 class LossSums:
-    """Sums by interval of runs that step together, on their device."""
+    """Sums per interval of runs trained together, on their device."""
 
     def __init__(self, intervals: Intervals, sums: Sequence[Sequence[float]], device: str) -> None:
         columns = torch.tensor(sums, dtype=torch.float64, device=device)
@@ -55,10 +55,10 @@ class LossSums:
         self.intervals = columns.T.contiguous().unbind()
 
     def add(self, step: int, loss: Tensor) -> None:
-        """Count the loss of a step, the first being 1; a number, or one for each run."""
+        """Add the loss of a step, counted from 1; a number, or one per run."""
         self.intervals[(step - 1) // self.length].add_(loss)
 
     def read(self) -> list[list[float]]:
-        """For each run its sums; the host waits for them."""
+        """The sums of each run; the host waits for the device."""
         by_run: list[list[float]] = torch.stack(self.intervals).T.tolist()
         return by_run

@@ -1,4 +1,4 @@
-"""How far a run has come: where it stands and what it measured so far, as a checkpoint keeps it."""
+"""Progress of a run: its position and measurements so far, as kept in a checkpoint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counts = list[list[int]]
 
 @dataclass(frozen=True)
 class Progress:
-    """Brought up to date when a run pauses: at tests, checkpoints and ends of tasks."""
+    """Position and measurements, updated at tests, checkpoints and ends of tasks."""
 
     task: int = 0
     batch: int = 0
@@ -23,25 +23,25 @@ class Progress:
     confusions: list[Counts] = field(default_factory=list)
     """after each task"""
     also: dict[str, list[Counts]] = field(default_factory=dict)
-    """the same by other inference rules, on the same network"""
+    """the same by other readouts of the network"""
     log: list[dict[str, float | None]] = field(default_factory=list)
     train_seconds: float = 0.0
-    """spent on steps; of runs trained together, each one's share"""
+    """spent on steps; runs trained together share the time equally"""
     test_seconds: float = 0.0
     anytime: dict[str, list[Any]] = field(default_factory=lambda: {"steps": [], "accuracy": []})
-    """where tasks overlap, what tests on the way found"""
+    """anytime accuracy, for overlapping tasks"""
     losses: list[float] = field(default_factory=list)
     """sums of the training loss over intervals of steps"""
     refused: int = 0
     """steps whose loss or update was not finite"""
     peak_megabytes: float | None = None
-    """of GPU memory; of runs trained together, each one's share"""
+    """of GPU memory; runs trained together share it equally"""
 
 
 def progress_of(said: Header, stream: Stream, batch: int) -> Progress:
-    """What a checkpoint says of a run on a stream, refused where it cannot be.
+    """The progress in a checkpoint, refused if it is impossible on this stream.
 
-    Earlier versions kept less: what is missing stays as a run begins with it.
+    Fields that earlier versions did not keep have their initial values.
     """
     known = {field.name for field in fields(Progress)}
     kept = {name: value for name, value in said.by_name().items() if name in known}
@@ -53,14 +53,14 @@ def progress_of(said: Header, stream: Stream, batch: int) -> Progress:
 
 
 def check_place(said: Header, steps: list[int]) -> None:
-    """Where a run stands: in a task, after some of its batches."""
+    """Refuse a position outside the stream."""
     task = said["task"].whole(most=len(steps))
     batch = said["batch"].whole(most=[*steps, 0][task])
     said["step"].check(said["step"].whole() == sum(steps[:task]) + batch)
 
 
 def check_measured(said: Header, classes: int, steps: int) -> None:
-    """What a run measured in the tasks behind it."""
+    """Refuse measurements that do not match the finished tasks."""
     tasks = said["task"].whole()
     for name, matrices in {
         "confusions": said["confusions"].value,
@@ -84,6 +84,6 @@ def check_measured(said: Header, classes: int, steps: int) -> None:
 
 
 def check_counts(matrix: Header, classes: int) -> None:
-    """A confusion matrix of so many classes."""
+    """Refuse a confusion matrix of another number of classes."""
     rows = [[count.whole() for count in row.items()] for row in matrix.items()]
     matrix.check(len(rows) == classes and all(len(row) == classes for row in rows))

@@ -1,4 +1,4 @@
-"""The record of a run: what results.jsonl keeps of it."""
+"""Make the record of a finished run."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from bison_ocl.experiments.train.progress import Counts, Progress
 from bison_ocl.experiments.train.run import Run
 
 SHOWN_CLASSES = 20
-"""Confusion matrices are kept in the record up to so many classes."""
+"""the most classes for which a record keeps confusion matrices"""
 
 
 def record_of(run: Run) -> Record:
-    """The line of results.jsonl. AI is left to whoever has the FINE-TUNE run beside it."""
+    """The record of a finished run, without AI, which needs a FINE-TUNE run."""
     matrix, progress, overlapping = run.accuracy(), run.progress, run.stream.overlapping
     area = area_under_curve(**progress.anytime) if overlapping else None
     images = digests(run.stream.dataset)
@@ -54,26 +54,26 @@ def record_of(run: Run) -> Record:
 
 
 def rescored(run: Run, rule: str) -> Scores:
-    """What another inference rule says of the same networks."""
+    """The scores of another inference rule on the same networks."""
     matrix = run.accuracy(rule)
     return Scores(matrix, metrics_of(matrix), shown(run, run.progress.also[rule]))
 
 
 def shown(run: Run, found: Sequence[Counts]) -> list[Counts] | None:
-    """Confusion matrices in the dataset's own ids; None where they are large."""
+    """Confusion matrices in the dataset's own ids; None if they are large."""
     if run.stream.dataset.classes > SHOWN_CLASSES:
         return None
     return [in_original_ids(counts, run.stream.order).tolist() for counts in found]
 
 
 def metrics_of(matrix: Matrix) -> Metrics:
-    """What the accuracy matrix says; AI needs another run beside it."""
+    """The metrics of an accuracy matrix, without AI, which needs a FINE-TUNE run."""
     forgotten, as_in_tables = forgetting(matrix, "text"), forgetting(matrix, "table")
     return Metrics(AA=average_accuracy(matrix), AF=forgotten, AF_table=as_in_tables)
 
 
 def timing_of(progress: Progress, together: int, compiled: bool) -> Timing:
-    """What a run took; among others trained with it, its share."""
+    """The times of a run; runs trained together share them equally."""
     return Timing(
         train_s=progress.train_seconds,
         test_s=progress.test_seconds,

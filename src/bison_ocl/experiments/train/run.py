@@ -1,4 +1,4 @@
-"""A run: its identity, its stream, its state and how far it has come; saved and taken up again."""
+"""A run: identity, stream, state and progress; saved and resumed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from bison_ocl.state import State
 from bison_ocl.stream.tasks import Stream
 
 MEMORY_FORMAT = "channels_last"
-"""Of the weights, at birth and after a resume: the last bits of a result depend on it."""
+"""of the weights, initially and after a resume, because rounding depends on it"""
 
 MOST_THREADS = 4096
-"""of a checkpoint that can be"""
+"""the most in a valid checkpoint"""
 
 ANYTIME_POINTS = 10
-"""Where tasks overlap, how often a run is tested on the way, in a task of average length."""
+"""anytime tests per task of average length, for overlapping tasks"""
 
 
 class Watcher(Protocol):
-    """Whoever wants to know how a run goes: a progress bar, a log, nobody."""
+    """An observer of a run: a progress bar, a log, or nobody."""
 
     def stepped(self, task: int, step: int) -> None: ...
 
@@ -44,14 +44,14 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Saving:
-    """Where a run keeps its checkpoint, and how often it writes one."""
+    """The path of a checkpoint, and the seconds between writes."""
 
     path: Path
     every: float = 30.0
 
 
 class Run:
-    """A run in the making. A Group trains it; `resume` takes it up where its checkpoint left it."""
+    """A run that a Group trains; `resume` continues it from its checkpoint."""
 
     def __init__(
         self,
@@ -67,9 +67,9 @@ class Run:
         self.me = self._born()
         self.progress = Progress(also={rule: [] for rule in also})
         self.together: int | None = None
-        """runs trained with it, itself included: the last bits of a result depend on it"""
+        """runs trained together, itself included: rounding depends on it"""
         self.compiled = False
-        """whether its steps were compiled: they depend on that too, and so do its times"""
+        """whether its steps were compiled: rounding and times depend on it"""
 
     def _born(self) -> State:
         data = self.stream.dataset
@@ -86,26 +86,26 @@ class Run:
 
     @property
     def steps(self) -> int:
-        """Steps of the whole run."""
+        """The number of steps of the whole run."""
         size = self.method.stream_batch
         return sum(self.stream.steps(task, size) for task in range(self.stream.tasks))
 
     @property
     def anytime_every(self) -> int:
-        """Steps between two tests on the way."""
+        """Steps between two anytime tests."""
         return -(-self.steps // (ANYTIME_POINTS * self.stream.tasks))
 
     def resume(self, path: Path) -> None:
-        """Continue from a checkpoint, with the thread count it was made with."""
+        """Continue from a checkpoint, with its number of threads."""
         tensors, header = checkpoint.read(path)
         said = checkpoint.Header(header)
         if header.get("kind") != "run" or not self._is_of(said["spec"].by_name()):
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
         other_steps = header.get("steps") not in (None, self.steps)
         if other_steps or differ(known(Digests, header), digests(self.stream.dataset)):
-            raise UserError(f"{path} was begun on other images: put them back, or remove it")
+            raise UserError(f"{path} was started on other images: restore them, or remove it")
         if said["memory_format"].text() != MEMORY_FORMAT:
-            raise UserError(f"{path} is in memory format {header['memory_format']}: begin anew")
+            raise UserError(f"{path} is in memory format {header['memory_format']}: remove it")
         threads = said["threads"].whole(least=1, most=MOST_THREADS)
         me = checkpoint.unpack(self._born(), tensors, said["fixed"].by_name())
         progress = progress_of(said["progress"], self.stream, self.method.stream_batch)
@@ -114,13 +114,13 @@ class Run:
             said["seeds_at_once"].whole(least=1)
         if set(progress.also) != set(self.also):
             begun = " ".join(f"--also {rule}" for rule in progress.also) or "no --also"
-            raise UserError(f"{path} was begun with {begun}: resume it in the same way")
+            raise UserError(f"{path} was started with {begun}: resume it with the same")
         if threads != torch.get_num_threads():
             torch.set_num_threads(threads)
         self.me, self.progress, self.together = me, progress, header.get("seeds_at_once")
 
     def _is_of(self, said: dict[str, Any]) -> bool:
-        """Whether a checkpoint is this run's."""
+        """Whether a checkpoint belongs to this run."""
         try:
             found: Spec = known(Spec, said)
             return found.on(self.device).identity == self.spec.identity
@@ -144,7 +144,7 @@ class Run:
         checkpoint.write(path, tensors, header)
 
     def accuracy(self, rule: str | None = None) -> list[list[float]]:
-        """The matrix a[k][j]: accuracy on task j after task k, for the tasks done so far."""
+        """The matrix a[k][j]: accuracy on task j after task k, for the finished tasks."""
         tasks, progress = self.stream.column_of_class, self.progress
         found = progress.confusions if rule is None else progress.also[rule]
         return [accuracy_by_task(c, tasks).tolist() for c in found]

@@ -1,4 +1,4 @@
-"""Runs the seeds of one experiment: skips the finished, resumes the interrupted."""
+"""Train the seeds of one job: skip finished runs, resume interrupted ones."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Job:
     data_options: dict[str, Any] = field(default_factory=dict)
     also: Sequence[str] = ()
     seeds_at_once: int | None = None
-    """None: on a GPU as many as fit, on a CPU one"""
+    """None: as many as fit on a GPU, one on a CPU"""
     share: float = 1.0
-    """of a GPU's memory, which other processes may want as well"""
+    """fraction of the GPU's memory, shared with other processes"""
     precision: str = PLAIN
     compiling: bool = False
-    """compile steps on a GPU, or take what was compiled before"""
+    """whether to compile steps on a GPU, or load compiled ones"""
 
     @property
     def results(self) -> Path:
@@ -77,12 +77,12 @@ class Job:
         return self.out / "models" / f"{spec.name}.safetensors"
 
     def has(self, record: Record, spec: Spec) -> bool:
-        """Whether a record is all that is asked for of a run."""
+        """Whether a record belongs to a run and holds all readouts asked for."""
         return record.identity == spec.identity and set(self.also) <= set(record.also)
 
 
 def run(job: Job, watch: Watch, say: Say) -> list[Record]:
-    """The records of all seeds asked for, those finished earlier included."""
+    """The records of all seeds asked for, including those finished earlier."""
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)
@@ -97,7 +97,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     check_writable(job.checkpoints)
     records.check_appendable(job.results)
     if job.resume and records.set_aside_torn_line(job.results):
-        say(f"set aside a cut-off line in {job.results}.torn; its run counts as not done")
+        say(f"moved a truncated line to {job.results}.torn; its run will be trained again")
     with claimed(job.checkpoints / ".claims", claims_of(job, specs)):
         take_up_earlier_names(job, specs)
         settle([job.checkpoint(spec) for spec in specs])
@@ -111,7 +111,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
 
 
 def claims_of(job: Job, specs: Sequence[Spec]) -> dict[int, str]:
-    """A number for each run, the same in every process, and what to call the run.
+    """A number per run, equal in every process, and a description of the run.
 
     Seeds of one experiment have consecutive numbers, which the system keeps as one lock.
     """
@@ -129,13 +129,13 @@ def take_up_earlier_names(job: Job, specs: Sequence[Spec]) -> None:
 
 
 def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, Record]:
-    """The runs that are done, by seed; refused where they saw other images than these."""
+    """The finished runs by seed, refused if they were trained on other images."""
     found = records.read(job.results)
     done = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
     for seed, record in done.items():
         if differ(record, digests(dataset)):
             raise UserError(
-                f"seed {seed} in {job.results} is of other images than {job.data} holds now: "
+                f"seed {seed} in {job.results} used other images than {job.data} has now: "
                 "choose another --out"
             )
     return done
@@ -144,7 +144,7 @@ def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, 
 def trained(
     job: Job, left: Sequence[Spec], method: Method, dataset: Dataset, watch: Watch, say: Say
 ) -> Iterator[Record]:
-    """The records of runs that are not done yet, as many of them together as fit."""
+    """Train the remaining runs, as many together as fit, and yield their records."""
     dataset = devices.resident(dataset, job.device) if left else dataset
     most = seeds_at_once(job, left, method, dataset)
     for start in range(0, len(left), most):
@@ -163,7 +163,7 @@ def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
 
 
 def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Dataset) -> int:
-    """How many seeds are trained together, unless the user says it."""
+    """How many seeds train together: the user's choice, or as many as fit."""
     if job.seeds_at_once is not None:
         return job.seeds_at_once
     if len(left) < 2 or not is_cuda(job.device):
@@ -173,16 +173,16 @@ def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Datas
 
 
 def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
-    """Say which seeds are finished, and clear away what a kill right after a record left."""
+    """Report the finished seeds and remove checkpoints that a kill left behind."""
     for spec in specs:
         say(f"seed {spec.seed} is finished in {job.results}: skipped")
         if job.save_model and not job.model(spec).exists():
-            say(f"seed {spec.seed} kept no model then: run it with another --out to get one")
+            say(f"seed {spec.seed} has no saved model: train it with another --out to get one")
         remove(job.checkpoint(spec))
 
 
 def remove(checkpoint: Path) -> None:
-    """Clear away the checkpoint of a finished run."""
+    """Remove the checkpoint of a finished run."""
     with telling(checkpoint, "its result is kept"):
         checkpoint.unlink(missing_ok=True)
 
@@ -193,7 +193,7 @@ def new_run(job: Job, spec: Spec, method: Method, dataset: Dataset) -> Run:
 
 
 def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> Run:
-    """A run at its start, or where its checkpoint left it."""
+    """A run at its start or at its checkpoint."""
     current, path = new_run(job, spec, method, dataset), job.checkpoint(spec)
     try:
         if path.exists():
@@ -201,20 +201,20 @@ def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> R
     except DamagedFile:
         with telling(path, "remove it"):
             path.replace(f"{path}.damaged")
-        say(f"set aside {path}.damaged, which cannot be read; seed {spec.seed} begins anew")
+        say(f"moved an unreadable checkpoint to {path}.damaged; seed {spec.seed} restarts")
     if current.progress.step:
-        say(f"seed {spec.seed} goes on from step {current.progress.step} of {current.steps}")
+        say(f"seed {spec.seed} continues from step {current.progress.step} of {current.steps}")
     return current
 
 
 def tell_regrouped(runs: Sequence[Run], say: Say) -> None:
-    """Say where a result will not be that of an uninterrupted run."""
+    """Warn about runs whose results will differ from an uninterrupted run."""
     for run in runs:
         before, left = run.together, run.steps - run.progress.step
         if before not in (None, len(runs)) and left:
             say(
-                f"seed {run.spec.seed} was trained among {before} and goes on among {len(runs)}: "
-                "its result is as good, but not the same: numbers are rounded otherwise"
+                f"seed {run.spec.seed}: results will differ in rounding because the group size "
+                f"changed from {before} to {len(runs)}"
             )
 
 
@@ -233,21 +233,21 @@ def run_group(job: Job, runs: Sequence[Run], watch: Watch) -> list[Record]:
 
 
 def check_interrupted(job: Job, specs: Sequence[Spec]) -> None:
-    """Never begin anew over a checkpoint unless the user says what to do with it."""
+    """Refuse to overwrite a checkpoint without --resume."""
     for spec in specs:
         if not job.resume and job.checkpoint(spec).exists():
             raise UserError(
                 f"seed {spec.seed} was interrupted: continue it with --resume, "
-                f"or remove {job.checkpoint(spec)}"
+                f"or remove {job.checkpoint(spec)} to restart it"
             )
 
 
 def check_also(readouts: Sequence[str], method: Method) -> None:
-    """Refuse readouts that do not exist or have nothing to work with."""
+    """Refuse readouts that do not exist or do not apply to the method."""
     for name in readouts:
         if name not in READOUTS:
             raise UserError(unknown("rule for --also", name, READOUTS))
         if READOUTS[name].rule is not None and not method.replays:
-            raise UserError(f"--also {name} needs a memory, and this method keeps none")
+            raise UserError(f"--also {name} needs a memory, but this method has none")
         if READOUTS[name].weights == "averaged" and not method.average:
             raise UserError(f"--also {name} needs averaged weights: add --average 0.995")

@@ -1,6 +1,6 @@
-"""A test: all test images of the classes met so far, classified once, for all runs of a stack.
+"""Test all runs of a stack: confusion counts over the test images of the classes seen so far.
 
-Confusion counts come from it, by the method's own rule and by other readouts of the same network.
+The method's own rule and other readouts of the same network give one matrix each.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ OWN = "own"
 
 
 Read = dict[str, tuple[State, Any]]
-"""a state and the method's summary of it, by whose weights are read: live, averaged"""
+"""a state and the method's summary of it, for live and for averaged weights"""
 
 
 def confusions(
     engine: Engine, me: State, tests: Sequence[Batch], also: Sequence[str] = ()
 ) -> list[dict[str, Counts]]:
-    """For each run its counts by readout. me: one run's state, or a stack if there are more tests.
+    """The counts of each run by readout. me: one state, or a stack if there are several tests
 
-    Test sets of one length are classified in one go, others run by run.
+    Test sets of equal length are classified together, others run by run.
     """
     own = Readout("averaged" if engine.method.reads_average else "live")
     readouts = {OWN: own} | {name: READOUTS[name] for name in also}
@@ -55,7 +55,7 @@ def read_by(engine: Engine, me: State, weights: str) -> tuple[State, Any]:
 def counts(
     engine: Engine, read: Read, test: Batch, readouts: Mapping[str, Readout]
 ) -> dict[str, Any]:
-    """Confusion counts by readout: a matrix each, or for a stack a list of them."""
+    """Confusion counts by readout: a matrix, or a list of them for a stack."""
     found: dict[str, Any] = {}
     for name, readout in readouts.items():
         me, summary = read[readout.weights]
@@ -69,7 +69,7 @@ def counts(
 
 
 def logs(engine: Engine, me: State, runs: int) -> list[dict[str, float | None]]:
-    """For each run the numbers that its method finds worth keeping."""
+    """The numbers that the method logs, per run."""
     values = {
         name: value.reshape(runs).tolist()
         for name, value in engine.each(engine.method.log)(me).items()
