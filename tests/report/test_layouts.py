@@ -202,26 +202,21 @@ def test_directions_hold_the_four_variants() -> None:
 def test_buffer_batches_that_did_not_run_are_missing() -> None:
     found = [r for r in made_up("buffer-batch", 2) if r.settings["buffer_batch"] != 64]
     (table,) = tables("buffer-batch", prepared(found))
-    assert texts(table) == ["10", "16", "32", "64", "100"]
-    assert [line.cells[0].ours is None for line in table.lines] == [False] * 3 + [True, False]
+    sizes = [16, 32, 64, 100]
+    assert texts(table)[-5:] == ["BISON", *(f"BISON (buffer_batch={size})" for size in sizes)]
+    missing = {line.label.text for line in table.lines if line.cells[0].ours is None}
+    assert missing == {"BISON (buffer_batch=64)"}
 
 
-def test_the_grid_has_its_preset_beside_the_paper() -> None:
-    small, large = made("sensitivity", 2)
-    assert small.name == "sensitivity-split-cifar10-200"
-    assert large.name == "sensitivity-split-miniimagenet-1000"
-    assert texts(small) == ["β = 0.05", "β = 0.1", "β = 0.15", "β = 0.2"]
-    assert list(small.groups()) == ["AA ↑", "AF_table ↓", "AI ↓"]
-    assert at(small, "β = 0.1", "AA ↑", "λ = 3").paper == Published(52.5, 0.7)
-    assert sum(cell.paper is not None for line in small.lines for cell in line.cells) == 3
-    assert sum(cell.rank == 1 for line in small.lines for cell in line.cells[:7]) == 1
-
-
-def test_a_grid_on_a_folder_of_images_has_a_name_for_its_files() -> None:
-    data, options = "folder:/my/pets & co", {"tasks": 5}
-    found = [replace(r, data=data, data_options=options) for r in made_up("sensitivity", 1)[:9]]
-    (table, *_) = tables("sensitivity", prepared(found))
-    assert table.name == "sensitivity-folder-my-pets-co-tasks-5-200"
+def test_of_a_grid_the_preset_stands_beside_the_paper() -> None:
+    (table,) = made("sensitivity", 2)
+    place = "Split CIFAR-10, M = 0.2k"
+    assert at(table, "BISON", place, "AA ↑").paper == Published(52.5, 0.7)
+    assert at(table, "BISON (beta=0.05, lambda=0.5)", place, "AA ↑").paper is None
+    columns = [n for n, column in enumerate(table.columns) if column.group == place]
+    for number in columns:
+        best = [line for line in table.lines if line.cells[number].rank == 1]
+        assert len(best) == 1
 
 
 def test_time_is_told_in_seconds_and_in_times_of_er() -> None:

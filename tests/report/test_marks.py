@@ -44,15 +44,6 @@ def test_one_line_is_not_the_best_of_anything() -> None:
     assert ranks(marked(table({"a": [cell(3.0)], "b": [cell()]}))) == [[0], [0]]
 
 
-def test_over_a_whole_group() -> None:
-    columns = [column(), column(), column(group="other")]
-    lines = {"a": [cell(1.0), cell(4.0), cell(1.0)], "b": [cell(3.0), cell(2.0), cell(2.0)]}
-    assert ranks(marked(table(lines, columns), whole_group=True)) == [[0, 1, 2], [2, 0, 1]]
-
-
-# --- the test between lines ---
-
-
 def test_lines_are_tested_against_the_main_one_over_common_seeds() -> None:
     random = np.random.default_rng(1)
     main, near, far = random.normal(size=8), random.normal(size=8), random.normal(size=8) - 5

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.look import PALETTE, Look
 from bison_ocl.report.figures.chart import Axis, Chart, Series
-from bison_ocl.report.figures.panels import Line, Panel, compared, seeds, stream_title
+from bison_ocl.report.figures.panels import Panel, compared, seeds, stream_title
 from bison_ocl.report.study import paper
 from bison_ocl.report.study.measures import AA
 from bison_ocl.report.study.names import memory_name, method_name
@@ -25,10 +24,11 @@ def beside_paper(panels: Sequence[Panel]) -> list[Chart]:
     streams: dict[tuple[str, ...], list[Panel]] = {}
     for panel in compared(panels):
         streams.setdefault(panel.place.stream_of, []).append(panel)
-    return [chart(members) for members in streams.values()]
+    sizes = sorted({panel.place.memory for panel in panels})
+    return [chart(members, sizes) for members in streams.values()]
 
 
-def chart(members: Sequence[Panel]) -> Chart:
+def chart(members: Sequence[Panel], sizes: Sequence[int]) -> Chart:
     ours = [line.title for panel in members for line in panel.lines]
     theirs = [title for panel in members for title in quoted(panel.item, panel.place)]
     rows = list(dict.fromkeys([*ours, *theirs]))
@@ -36,7 +36,12 @@ def chart(members: Sequence[Panel]) -> Chart:
         f"{stream_title(members[0])}, {seeds(members)}",
         Axis("AA (%)", limits=(0, None)),
         Axis(names=rows),
-        [one for number in range(len(members)) for one in points(members, number, rows)],
+        [
+            one
+            for number, panel in enumerate(members)
+            for colour in [PALETTE[sizes.index(panel.place.memory) % len(PALETTE)]]
+            for one in points(panel, rows, APART * (number - (len(members) - 1) / 2), colour)
+        ],
         notes=[NOTE, *[QUOTED] * (not set(theirs) <= set(ours))],
     )
 
@@ -52,25 +57,16 @@ def quoted(item: str, place: Place) -> dict[str, float]:
     return {method_name(name): number.mean for name, number in found.items() if number}
 
 
-def points(members: Sequence[Panel], number: int, rows: Sequence[str]) -> list[Series]:
+def points(panel: Panel, rows: Sequence[str], shift: float, colour: str) -> list[Series]:
     """Of one memory size: ours with their deviation, then the paper's."""
-    panel, look = members[number], Look(PALETTE[number % len(PALETTE)], "o")
-    name = memory_name(panel.place.memory)
-    shift = APART * (number - (len(members) - 1) / 2)
-    at = {title: row + shift for row, title in enumerate(rows)}
-    known = quoted(panel.item, panel.place) | {
-        line.title: printed
-        for line in panel.lines
-        if (printed := line.printed(panel.item, AA.name)) is not None
-    }
-    hollow = replace(look, marker="D", hollow=True)
-    heights = [at[title] for title in known]
-    theirs = Series(
-        f"{name} (paper)", hollow, list(known.values()), heights, "points", listed=False
-    )
-    return [*(point(line, name, look, at[line.title]) for line in panel.lines), theirs]
-
-
-def point(line: Line, name: str, look: Look, y: float) -> Series:
-    over = line.group.over(AA.of)
-    return Series(name, look, [over.mean], [y], "points", x_error=[over.std or 0])
+    name, ours = memory_name(panel.place.memory), Look(colour, "o")
+    known = quoted(panel.item, panel.place)
+    found = []
+    for line in panel.lines:
+        over, y = line.group.over(AA.of), rows.index(line.title) + shift
+        found.append(Series(name, ours, [over.mean], [y], "points", x_error=[over.std or 0]))
+        if (printed := line.printed(panel.item, AA.name)) is not None:
+            known[line.title] = printed
+    at = [rows.index(title) + shift for title in known]
+    theirs, hollow = list(known.values()), Look(colour, "D", hollow=True)
+    return [*found, Series(f"{name} (paper)", hollow, theirs, at, "points", listed=False)]

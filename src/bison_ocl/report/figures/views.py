@@ -78,18 +78,14 @@ class Saved:
 
 def save_all(study: Study, folder: Path, formats: Collection[str] = KINDS) -> dict[str, Saved]:
     """Write the figures of every item."""
-    items = study.items.items()
-    return {item: save_item(item, records, folder, formats) for item, records in items}
-
-
-def save_item(item: str, records: Sequence[Entry], folder: Path, formats: Collection[str]) -> Saved:
-    saved = Saved([], [])
-    for name, made in charted(item, records):
-        if isinstance(made, str):
-            saved.missing.append(f"no figure {name}: {made}")
-        else:
-            saved.files.extend(save(figure(made), folder / name, formats))
-    return saved
+    found = {item: Saved([], []) for item in study.items}
+    for item, records in study.items.items():
+        for name, made in charted(item, records):
+            if isinstance(made, str):
+                found[item].missing.append(f"no figure {name}: {made}")
+            else:
+                found[item].files.extend(save(figure(made), folder / name, formats))
+    return found
 
 
 def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Chart] | str]]:
@@ -99,13 +95,8 @@ def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Cha
     for view, charts in VIEWS.get(item, GENERIC).items():
         name = item if view == item else f"{item}-{view}"
         try:
-            yield name, limited(charts(found))
+            made = charts(found)
+            many = f"{len(made)} charts are too many for one figure"
+            yield name, made if len(made) <= MOST else many
         except NotShown as reason:
             yield name, str(reason)
-
-
-def limited(charts: list[Chart]) -> list[Chart]:
-    """Charts that one figure can hold."""
-    if len(charts) > MOST:
-        raise NotShown(f"{len(charts)} charts are too many for one figure")
-    return charts

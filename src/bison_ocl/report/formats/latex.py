@@ -1,29 +1,18 @@
-r"""A table as LaTeX, in the paper's layout; needs the packages booktabs, graphicx and xcolor.
+r"""A table as LaTeX: a block for each group of columns; needs booktabs, graphicx and xcolor.
 
-Below ours stands the paper's number in small grey print, with the difference in colour. A table of
-many columns has several parts, one below the other; what is too wide for the page is made smaller.
+Beside ours stands the paper's number in grey, then the difference in colour. What is too wide for
+the page is made smaller.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import chain, groupby
+from collections.abc import Iterator, Sequence
 
-from bison_ocl.report.formats import wording
-from bison_ocl.report.tables.cells import Cell, Column, Line, Table
+from bison_ocl.report.formats.wording import Shown, head, legend, shown, usual_runs
+from bison_ocl.report.tables.cells import Table
 
-Shown = Callable[[Cell, Column, Table], str]
-
-COLOURS = {
-    "close": "green!50!black",
-    "near": "orange!85!black",
-    "far": "red!80!black",
-    None: "gray",
-}
-BROADEST = 10
-"""columns that stand side by side"""
+COLOURS = {"close": "green!50!black", "near": "orange!85!black", "far": "red!80!black"}
 SHRUNK = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
 AROUND = ("{}", r"\textbf{{{}}}", r"\underline{{{}}}")
 """none, best, runner-up"""
@@ -52,117 +41,56 @@ SIGNS = {
 
 def latex(table: Table) -> str:
     """A table environment."""
-    usual = wording.usual_runs(table)
     lines = [
         r"% needs \usepackage{booktabs}, \usepackage{graphicx} and \usepackage{xcolor}",
         r"\begin{table*}",
         r"\centering\small",
         rf"\caption{{{caption(table)}}}",
         rf"\label{{tab:{re.sub(r'[^A-Za-z0-9.]+', '-', table.name)}}}",
-        *chain.from_iterable(tabular(part, usual) for part in parts(table)),
+        *(line for group in table.groups().items() for line in block(table, *group)),
         r"\end{table*}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def parts(table: Table) -> list[Table]:
-    """Groups of columns side by side, as many as there is room for; the others below them."""
-    found: list[list[int]] = [[]]
-    for numbers in table.groups().values():
-        if found[-1] and len(found[-1]) + len(numbers) > BROADEST:
-            found.append([])
-        found[-1] += numbers
-    return [table.only(numbers) for numbers in found]
+def caption(table: Table) -> str:
+    """The title, and what marks and numbers mean, as sentences."""
+    ranks, sizes = "bold: best, underlined: runner-up", ("green", "orange", "red")
+    said = [table.title, *legend(table, ranks, sizes, told_once=True)]
+    return escaped(" ".join(f"{text[:1].upper()}{text[1:]}." for text in said))
 
 
-def tabular(table: Table, usual: int) -> Iterator[str]:
-    """The table itself, no wider than the page. usual: runs of a cell that need not be said"""
+def block(table: Table, group: str, numbers: Sequence[int]) -> Iterator[str]:
+    """The columns of one group, no wider than the page."""
+    names, words = head(table, numbers), 1 + table.kinds
+    width, usual = len(names) - words, f"({usual_runs(table)})"
     yield SHRUNK
-    yield rf"\begin{{tabular}}{{l{'c' * len(table.columns)}}}"
+    yield rf"\begin{{tabular}}{{{'l' * words}{'r' * width}}}"
     yield r"\toprule"
-    yield from head(table)
+    yield row([*[""] * words, rf"\multicolumn{{{width}}}{{c}}{{{escaped(group)}}}"])
+    yield row(map(escaped, names))
     yield r"\midrule"
-    yield from body(table, usual)
+    for line in table.lines:
+        said = [line.label.text, line.label.category][:words]
+        yield row([*map(escaped, said), *(cell(one, usual) for one in shown(table, line, numbers))])
     yield r"\bottomrule"
     yield r"\end{tabular}}\par\medskip"
 
 
-def caption(table: Table) -> str:
-    """The title, and what marks and numbers mean, as sentences."""
-    ranks, sizes = "bold: best, underlined: runner-up", ("green", "orange", "red")
-    said = [table.title, *wording.legend(table, ranks, sizes, told_once=True)]
-    return escaped(" ".join(f"{text[:1].upper()}{text[1:]}." for text in said))
-
-
-def head(table: Table) -> Iterator[str]:
-    """Groups, a rule below each, and columns."""
-    groups, rules, first = [], [], 2
-    for group, numbers in table.groups().items():
-        last = first + len(numbers) - 1
-        groups.append(rf"\multicolumn{{{len(numbers)}}}{{c}}{{{escaped(group)}}}")
-        rules.append(rf"\cmidrule(lr){{{first}-{last}}}")
-        first = last + 1
-    yield row(["", *groups])
-    yield " ".join(rules)
-    yield row([escaped(table.heading), *(escaped(wording.headed(one)) for one in table.columns)])
-
-
-def body(table: Table, usual: int) -> Iterator[str]:
-    """Two rows a line: ours, and the paper's if it has any."""
-    for line in table.lines:
-        kind = f" ({line.label.category})" if line.label.category else ""
-        ours = spread_out(table, line, partial(own, usual=usual))
-        yield row([escaped(line.label.text + kind), *ours])
-        if any(cell.paper for cell in line.cells):
-            yield row([r"\quad{\scriptsize paper}", *spread_out(table, line, printed)])
-
-
-def spread_out(table: Table, line: Line, shown: Shown) -> Iterator[str]:
-    """The cells of a line; what FINE-TUNE has is shown once for all memories of a group."""
-    texts = [
-        (column.group, column.measure.name, shown(cell, column, table))
-        for cell, column in zip(line.cells, table.columns, strict=True)
-    ]
-    if not line.label.reference:
-        yield from (text for *_, text in texts)
-        return
-    for (*_, text), same in groupby(texts):
-        width = len(list(same))
-        yield text if width == 1 else rf"\multicolumn{{{width}}}{{c}}{{{text}}}"
-
-
-def own(cell: Cell, column: Column, table: Table, usual: int) -> str:
-    """`\\textbf{26.3}$_{\\pm1.0}$`, with the number of runs where it is not the usual one."""
-    if cell.ours is None:
-        return "--"
-    mean, _, std = wording.ours(cell, column, "\0").partition("\0")
-    star = "^{*}" * cell.differs
-    runs = rf" {{\tiny {wording.count(cell, table)}}}" if cell.ours.n != usual else ""
-    return AROUND[cell.rank].format(number(mean)) + deviation(std, star) + runs
-
-
-def printed(cell: Cell, column: Column, table: Table) -> str:
-    """The paper's number and the difference."""
-    if cell.paper is None:
-        return ""
-    mean, _, std = wording.paper(cell, column, "\0").partition("\0")
-    colour = COLOURS[cell.distance(column.measure.unit)]
-    away = wording.difference(cell, column)
-    shown = rf" \textcolor{{{colour}}}{{{number(away)}}}" if away else ""
-    return rf"{{\scriptsize\textcolor{{gray}}{{{number(mean)}{deviation(std)}}}{shown}}}"
+def cell(one: Shown, usual: str) -> str:
+    """A number; the runs it is of, where they are not the usual number."""
+    text = AROUND[one.rank].format(number(one.text)) + "$^{*}$" * one.differs
+    if one.size:
+        return rf"\textcolor{{{COLOURS[one.size]}}}{{{text}}}"
+    return text + (rf" {{\tiny {one.count}}}" if one.count not in ("", usual) else "")
 
 
 def number(text: str) -> str:
     """With a minus sign, not a hyphen."""
-    return text if text[:1] not in "+-" else f"${text[0]}${text[1:]}"
+    return escaped(re.sub(r"^-(?=\d)", "−", text))
 
 
-def deviation(text: str, star: str = "") -> str:
-    low = rf"_{{\pm{text}}}" if text else ""
-    return f"${low}{star}$" if low or star else ""
-
-
-def row(texts: Sequence[str]) -> str:
+def row(texts: Iterator[str] | Sequence[str]) -> str:
     return " & ".join(texts) + r" \\"
 
 

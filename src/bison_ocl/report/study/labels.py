@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -110,26 +110,11 @@ def by_directions(record: Spec) -> Label:
     """(bs, sb): proxy-anchor loss from buffer to stream, feedback from stream to buffer."""
     if record.method != MAIN_METHOD:
         return labelled(record)
-    settings = record.settings
-    return by_setting(record, f"({settings['pal']}, {settings['paf']})", ("pal", "paf"))
-
-
-def by_buffer_batch(record: Spec) -> Label:
-    """The size of the buffer batch; of methods other than BISON, with their name."""
-    method = "" if record.method == MAIN_METHOD else f"{names.method_name(record.method)} "
-    text = f"{method}{record.settings['buffer_batch']}"
-    return by_setting(record, text, ("buffer_batch",))
-
-
-def by_setting(record: Spec, text: str, shown: Sequence[str]) -> Label:
-    """A line named by some settings; others that differ from the preset follow."""
-    changed = names.variant(record, shown=shown)
+    changed = names.variant(record, shown=("pal", "paf"))
+    text = f"({record.settings['pal']}, {record.settings['paf']})"
     usual = not names.variant(record)
-    return Label(
-        f"{text} ({changed})" if changed else text,
-        printed=record.method if usual else None,
-        main=usual and record.method == MAIN_METHOD,
-    )
+    printed = record.method if usual else None
+    return Label(f"{text} ({changed})" if changed else text, printed=printed, main=usual)
 
 
 LABELS: Mapping[str, LabelOf] = {"ablation": by_parts, "directions": by_directions}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -40,16 +40,6 @@ class Measure:
     """its meaning, as the rest of a sentence"""
 
 
-def metric(name: str) -> Callable[[Entry], float | None]:
-    """A metric of the record, in percent."""
-
-    def of(record: Entry) -> float | None:
-        value: float | None = getattr(record.metrics, name)
-        return None if value is None else 100 * value
-
-    return of
-
-
 def timing(name: str) -> Callable[[Entry], float | None]:
     return lambda record: getattr(record.timing, name)
 
@@ -70,31 +60,28 @@ def distance_from_zero(record: Entry) -> float | None:
     return None if ai is None else 100 * math.hypot(max(ai, 0), max(af, 0))
 
 
-AA = Measure(
-    *("AA", "AA ↑", metric("AA"), "higher"),
-    what="average accuracy over all tasks after the last one",
-)
-AF_TABLE = Measure(
-    *("AF_table", "AF_table ↓", metric("AF_table"), "lower"),
-    what="forgetting as the paper's tables count it: mean over all tasks, best at any time",
-)
-AF = Measure(
-    *("AF", "AF (text) ↓", metric("AF"), "lower"),
-    what="forgetting by the paper's formula: tasks before the last, best before the end",
-)
-AI = Measure(
-    *("AI", "AI ↓", metric("AI"), "lower"),
-    over_tasks=ai_over_tasks,
-    what="intransigence: accuracy lost on new tasks compared with FINE-TUNE",
-)
-A_AUC = Measure(
-    *("A_AUC", "A_AUC ↑", metric("A_AUC"), "higher"),
-    what="anytime accuracy: mean over the stream, where tasks share classes",
-)
-BALANCE = Measure(
-    *("balance", "balance ↓", distance_from_zero, "lower"),
-    what="√(max(AI, 0)² + max(AF_table, 0)²), distance from neither forgetting nor intransigence",
-)
+def share(name: str, label: str, better: Better, what: str) -> Measure:
+    """A metric that records hold, in percent."""
+
+    def of(record: Entry) -> float | None:
+        value: float | None = getattr(record.metrics, name)
+        return None if value is None else 100 * value
+
+    arrow = "↑" if better == "higher" else "↓"
+    return Measure(name, f"{label} {arrow}", of, better, what=what)
+
+
+AA = share("AA", "AA", "higher", "average accuracy over all tasks after the last one")
+MEAN = "forgetting as the paper's tables count it: mean over all tasks, best at any time"
+AF_TABLE = share("AF_table", "AF_table", "lower", MEAN)
+TEXT = "forgetting by the paper's formula: tasks before the last, best before the end"
+AF = share("AF", "AF (text)", "lower", TEXT)
+LOST = "intransigence: accuracy lost on new tasks compared with FINE-TUNE"
+AI = replace(share("AI", "AI", "lower", LOST), over_tasks=ai_over_tasks)
+ANYTIME = "anytime accuracy: mean over the stream, where tasks share classes"
+A_AUC = share("A_AUC", "A_AUC", "higher", ANYTIME)
+ROOT = "√(max(AI, 0)² + max(AF_table, 0)²), distance from neither forgetting nor intransigence"
+BALANCE = Measure("balance", "balance ↓", distance_from_zero, "lower", what=ROOT)
 METRICS = (AA, AF_TABLE, AF, AI)
 
 TOTAL = Measure("total_s", "whole run", timing("total_s"), "lower", "s")

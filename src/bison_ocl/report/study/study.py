@@ -108,17 +108,13 @@ def once(item: str, records: Sequence[Record], warnings: list[str]) -> list[Reco
 def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[Record]:
     """Runs with as many tasks as the first of their experiment, and a word about the others."""
     lengths: dict[str, int] = {}
-    kept: list[Record] = []
-    other: list[Record] = []
     for record in records:
-        length = len(record.accuracy)
-        alike = lengths.setdefault(record.experiment, length) == length
-        (kept if alike else other).append(record)
-    if other:
-        warnings.append(
-            f"{item}: {plural(len(other), 'run')} of more or fewer tasks than the first of the "
-            f"same method, left out {first_of(other)}"
-        )
+        lengths.setdefault(record.experiment, len(record.accuracy))
+    alike = [len(record.accuracy) == lengths[record.experiment] for record in records]
+    kept = [record for record, same in zip(records, alike, strict=True) if same]
+    other = [record for record, same in zip(records, alike, strict=True) if not same]
+    method = "of more or fewer tasks than the first of the same method, left out"
+    warnings += told(item, other, method)
     return kept
 
 
@@ -137,12 +133,7 @@ def prepared(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[E
 def missing_references(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs have no FINE-TUNE run on their stream, in one line."""
     alone = [record for record in own(records) if record.reference is None]
-    if not alone:
-        return []
-    return [
-        f"{item}: {plural(len(alone), 'run')} without AI, for FINE-TUNE did not run on the same "
-        f"stream {first_of(alone)}"
-    ]
+    return told(item, alone, "without AI, for FINE-TUNE did not run on the same stream")
 
 
 def doubts(item: str, records: Sequence[Entry], compared: bool = True) -> list[str]:
@@ -174,27 +165,22 @@ def other_images(item: str, records: Sequence[Entry]) -> list[str]:
     """Which experiments have runs on different images, in one line."""
     firsts: dict[str, Entry] = {}
     found = [one for one in own(records) if differ(one, firsts.setdefault(one.experiment, one))]
-    if not found:
-        return []
-    return [
-        f"{item}: {plural(len(found), 'run')} on other images than the first of the same method "
-        f"{first_of(found)}"
-    ]
+    return told(item, found, "on other images than the first of the same method")
 
 
 def diverged(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs met numbers beyond all bounds, in one line; steps with such are refused."""
-    lost = [
-        record
-        for record in own(records)
-        if record.refused_steps or (record.losses and None in record.losses.loss)
-    ]
-    if not lost:
-        return []
+    kept = own(records)
+    lost = [r for r in kept if r.refused_steps or (r.losses and None in r.losses.loss)]
     refused = sum(record.refused_steps for record in lost)
     steps = f", {plural(refused, 'step')} refused" if refused else ""
     found = f"the loss of {plural(len(lost), 'run')} was not finite{steps}"
-    return [f"{item}: {found} {first_of(lost)}: lower lr"]
+    return [f"{item}: {found} {first_of(lost)}: lower lr"] if lost else []
+
+
+def told(item: str, found: Sequence[Record], what: str) -> list[str]:
+    """How many runs there are of a kind, in one line; none where there are none."""
+    return [f"{item}: {plural(len(found), 'run')} {what} {first_of(found)}"] if found else []
 
 
 def first_of(records: Sequence[Record]) -> str:

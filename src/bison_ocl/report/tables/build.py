@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +19,6 @@ from bison_ocl.report.tables.cells import Cell, Column, Line, Table
 from bison_ocl.report.tables.marks import marked
 
 Shown = Callable[[Place], Sequence[Measure]]
-SettingOf = Callable[[Group], Hashable]
 Printed = Callable[[Label, Column], Published | None]
 
 
@@ -78,20 +77,17 @@ def filled(
     label_of: LabelOf,
     printed: Printed,
     expected: Iterable[Label] = (),
-    setting_of: SettingOf = lambda group: None,
 ) -> Table:
     """The table with its lines: in each column the runs that belong there.
 
     expected: lines that are shown even without a run, in this order, before all others.
     """
-    found: dict[tuple[Label, Place, Hashable], Group] = {}
-    for group in groups:
-        found[label_of(group.first), group.place, setting_of(group)] = group
-    ours = [label for label, _, _ in found]
+    found = {(label_of(group.first), group.place): group for group in groups}
+    ours = [label for label, _ in found]
     references = [label for label in ours if label.reference]
 
     def at(label: Label, column: Column) -> Cell:
-        group = found.get((label, column.place, column.setting))
+        group = found.get((label, column.place))
         return cell(group, column.measure, printed(label, column))
 
     lines = tuple(

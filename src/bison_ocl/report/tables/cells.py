@@ -29,8 +29,6 @@ class Column:
     group: str
     label: str
     measure: Measure
-    setting: Hashable = None
-    """of the runs that belong into it, where columns differ in one"""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,11 @@ from bison_ocl.report.study import measures, names
 from bison_ocl.report.study.classes import SIMILAR, newest
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Group, compared, grouped, own
-from bison_ocl.report.study.labels import by_buffer_batch
 from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, METRICS, Measure
 from bison_ocl.report.study.places import Place
 from bison_ocl.report.tables.build import by_measure, by_memory
 from bison_ocl.report.tables.cells import Table
 from bison_ocl.report.tables.cost import efficiency, time
-from bison_ocl.report.tables.sensitivity import sensitivity
 
 
 def tables(item: str, records: Sequence[Entry]) -> list[Table]:
@@ -84,16 +82,6 @@ def directions(item: str, groups: Sequence[Group]) -> list[Table]:
     return [by_measure(item, compared(groups), heading="(PAL, PAF)", category="", notes=notes)]
 
 
-def buffer_batch(item: str, groups: Sequence[Group]) -> list[Table]:
-    def size(group: Group) -> int:
-        return int(group.first.settings["buffer_batch"])
-
-    sized = [group for group in compared(groups) if "buffer_batch" in group.first.settings]
-    label_of, heading = by_buffer_batch, "buffer batch"
-    ordered = sorted(sized, key=size)
-    return [by_measure(item, ordered, label_of=label_of, heading=heading, category="")]
-
-
 def confusion(item: str, groups: Sequence[Group]) -> list[Table]:
     """Column precision of the newest classes: of the images given one, the share that is right."""
     found: dict[Place, dict[int, None]] = {}
@@ -130,9 +118,7 @@ LAYOUTS: Mapping[str, Callable[[str, Sequence[Group]], list[Table]]] = {
     "similar-pairs": similar_pairs,
     "curves": curves,
     "balance": balance,
-    "sensitivity": sensitivity,
     "feature-enhancement": accuracy,
-    "buffer-batch": buffer_batch,
     "efficiency": efficiency,
 }
 """By item; what is not here gets an overview."""

@@ -12,30 +12,27 @@ DIGITS = 9
 """up to which means are compared: beyond them, sums in another order differ"""
 
 
-def marked(table: Table, whole_group: bool = False, tested: bool = True) -> Table:
-    """The table with ranks, over columns or over whole groups of them, and with p-values."""
-    groups = list(table.groups().values())
-    fields = groups if whole_group else [[number] for group in groups for number in group]
+def marked(table: Table, tested: bool = True) -> Table:
+    """The table with the ranks of each column, and with p-values."""
     cells = [list(line.cells) for line in table.lines]
     rows = [row for row, line in enumerate(table.lines) if not line.label.reference]
-    for numbers in fields:
-        rank(table, cells, [(row, number) for row in rows for number in numbers])
-    if tested:
-        for number in range(len(table.columns)):
+    for number in range(len(table.columns)):
+        rank(table, cells, rows, number)
+        if tested:
             test(table, cells, rows, number)
     lines = zip(table.lines, cells, strict=True)
     return replace(table, lines=tuple(replace(line, cells=tuple(row)) for line, row in lines))
 
 
-def rank(table: Table, cells: list[list[Cell]], places: Sequence[tuple[int, int]]) -> None:
-    """Mark the best and the next best of some places; equal ones share a rank."""
-    better = table.columns[places[0][1]].measure.better if places else None
-    found = {place: cells[place[0]][place[1]].ours for place in places}
-    means = {place: round(ours.mean, DIGITS) for place, ours in found.items() if ours}
+def rank(table: Table, cells: list[list[Cell]], rows: Sequence[int], number: int) -> None:
+    """Mark the best and the next best of a column; equal ones share a rank."""
+    better = table.columns[number].measure.better
+    found = {row: cells[row][number].ours for row in rows}
+    means = {row: round(ours.mean, DIGITS) for row, ours in found.items() if ours}
     values = sorted(set(means.values()), reverse=better == "higher")
     if better is None or len(values) < 2:
         return
-    for (row, number), mean in means.items():
+    for row, mean in means.items():
         if mean in values[:2]:
             cells[row][number] = replace(cells[row][number], rank=1 + values.index(mean))
 

@@ -9,7 +9,6 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
 
 from bison_ocl.look import GREY
 from bison_ocl.report.figures.chart import Series
@@ -49,6 +48,8 @@ def name_point(figure: Figure, axes: Axes, one: Series, pixels: Floats, taken: F
         fontsize=8.5,
         horizontalalignment="center",
         verticalalignment="center",
+        bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3},  # over lines
+        arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6},
         zorder=5,
     )
     label.set_in_layout(False)  # it was placed in the layout there is
@@ -60,8 +61,8 @@ def name_point(figure: Figure, axes: Axes, one: Series, pixels: Floats, taken: F
     boxes = np.hstack([pixel + offsets - half, pixel + offsets + half])
     best = int(np.argmin(cost(boxes, pixels, taken, np.array(axes.bbox.extents))))
     label.set_position((offsets[best, 0] / per_point, offsets[best, 1] / per_point))
-    if RING[best] > NEAR:
-        lead(axes, label)
+    if label.arrow_patch is not None:
+        label.arrow_patch.set_visible(bool(RING[best] > NEAR))
     return np.asarray(boxes[best])
 
 
@@ -75,15 +76,3 @@ def cost(boxes: Floats, pixels: Floats, taken: Floats, inside: Floats) -> Floats
     labels = np.all((taken[:, 2:] > low) & (taken[:, :2] < high), axis=2).sum(1)
     within = np.all((boxes[:, :2] >= inside[:2]) & (boxes[:, 2:] <= inside[2:]), axis=1)
     return np.asarray(60 * points + 80 * labels + 100 * ~within + RING)
-
-
-def lead(axes: Axes, label: Annotation) -> None:
-    """A thin line from a label to its point."""
-    axes.annotate(
-        "",
-        label.xy,
-        label.get_position(),
-        textcoords="offset points",
-        arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 4},
-        zorder=3,
-    ).set_in_layout(False)
