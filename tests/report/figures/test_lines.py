@@ -80,6 +80,12 @@ def test_losses_over_steps() -> None:
     np.testing.assert_allclose(drawn.y, np.mean([one.loss for one in found], axis=0))
 
 
+def test_a_network_that_is_scored_twice_was_trained_once() -> None:
+    made = charts(losses, "ncm")
+    assert {"ER", "LODE"} <= set(listed(made))
+    assert not [name for name in listed(made) if "NCM" in name]
+
+
 def test_losses_of_a_diverged_run() -> None:
     (first, *_) = records("demo", method="er")
     made = chart(losses, "demo", [replace(first, losses=Losses([1, 2], [0.5, None]))])

@@ -9,7 +9,7 @@ import numpy as np
 
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
 from bison_ocl.report.figures.curves import bands, curve, task_ticks
-from bison_ocl.report.figures.panels import Line, Panel, having, seeds, stream_title
+from bison_ocl.report.figures.panels import Line, Panel, having, own, seeds, stream_title
 from bison_ocl.report.study.names import memory_name
 
 AXES = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
@@ -21,7 +21,7 @@ START = "Dotted: α = 0.5, where every task starts."
 def alpha_eta(panels: Sequence[Panel]) -> list[Chart]:
     """For each stream a chart of α and one of η, one line per experiment."""
     streams: dict[tuple[str, ...], list[Panel]] = {}
-    for panel in having(panels, lambda record: record.log and record.log[-1]):
+    for panel in having(own(panels), lambda record: record.log and record.log[-1]):
         streams.setdefault(panel.place.stream_of, []).append(panel)
     found = [chart(members, kind) for members in streams.values() for kind in AXES]
     shown = [chart for chart in found if chart.series]

@@ -10,14 +10,14 @@ import numpy as np
 from bison_ocl.experiments.records.record import Losses
 from bison_ocl.report.figures.chart import Axis, Chart, NotShown, Series
 from bison_ocl.report.figures.curves import bands, curve
-from bison_ocl.report.figures.panels import Line, Panel
+from bison_ocl.report.figures.panels import Line, Panel, own
 
 NOTE = "Mean over runs. Methods minimise different functions: compare shapes, not levels."
 
 
 def losses(panels: Sequence[Panel]) -> list[Chart]:
     """One line per method that recorded its loss; a note names the others."""
-    found = [chart for panel in panels if (chart := of(panel)).series]
+    found = [chart for panel in own(panels) if (chart := of(panel)).series]
     if not found:
         raise NotShown("no losses in the records")
     return found

@@ -90,6 +90,11 @@ def others(line: Line) -> bool:
     return not line.group.reference
 
 
+def own(panels: Iterable[Panel]) -> list[Panel]:
+    """Without networks that are scored by another rule too: they were trained once."""
+    return only(panels, lambda line: not line.group.rescored)
+
+
 def lines(groups: Sequence[Group], labels: Sequence[Label]) -> list[Line]:
     """Methods look the same in every figure; variants of one method, in every panel of a figure."""
     titles: dict[str, set[str]] = {}

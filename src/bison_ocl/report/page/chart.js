@@ -35,7 +35,7 @@ function chart(described) {
   const series = (described.series ?? []).filter(isOn);
   if (!isOn(described) || !(series.length || described.map)) return null;
   const label = `${described.title}: ${[described.y.label, described.x.label].filter(Boolean).join(" over ")}`;
-  const place = described.map ? map(described, label) : make("div", { class: "chart", role: "img", "aria-label": label });
+  const place = described.map ? map(described) : make("div", { class: "chart", role: "img", "aria-label": label });
   if (!described.map) waiting.push(() => draw(place, described, series));
   return make(
     "figure",
@@ -49,7 +49,7 @@ function chart(described) {
 
 const FRAMES = { "largest error": "largest-error", best: "best-cell", "paper's choice": "paper-s-choice" };
 
-function map({ x, y, map }, label) {
+function map({ x, y, map }) {
   const known = map.values.flat().filter((value) => value != null);
   const [low, high] = [map.label ? Math.min(...known) : 0, Math.max(...known)];
   const cellAt = (row, column) => {
@@ -59,7 +59,7 @@ function map({ x, y, map }, label) {
     const text = value?.toFixed(map.decimals ?? 1) ?? "";
     return { text, share: map.dark_is_high ? 1 - share : share, frame: frame && FRAMES[frame.kind] };
   };
-  return shadedTable(label, `${y.label} \\ ${x.label}`, x.names, y.names, cellAt);
+  return shadedTable(`rows: ${y.label}; columns: ${x.label}`, "", x.names, y.names, cellAt);
 }
 
 /** The numbers of curves, as a table below them. */
