@@ -466,6 +466,19 @@ def test_a_thousand_seeds_are_claimed_with_few_descriptors(
     assert list((tmp_path / "checkpoints").iterdir()) == []
 
 
+def test_a_thousand_finished_seeds_are_skipped_at_once(call: Call, tmp_path: Path) -> None:
+    words = ("run", "finetune", *SMALL, "--out", tmp_path, "--seeds")
+    call(*words, "0")
+    (record,) = records(tmp_path)
+    lines = [json.dumps(record | {"seed": seed}) for seed in range(1101)]
+    (tmp_path / "results.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    begun = time.process_time()
+    said = call(*words, "0-1100")
+    assert said.status == 0
+    assert said.err.count(" is finished in ") == 1101
+    assert time.process_time() - begun < 15  # 60 where each seed was compared with each record
+
+
 def test_a_file_system_without_locks_is_refused_before_training(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

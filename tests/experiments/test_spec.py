@@ -11,6 +11,7 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.rerun import job_of
 from bison_ocl.experiments.records import results as records
+from bison_ocl.experiments.records.ledger import by_identity, looked_up
 from bison_ocl.experiments.records.spec import Spec, parse_seeds
 from bison_ocl.experiments.train.runner import specs_of
 from bison_ocl.methods.settings import configured
@@ -130,7 +131,7 @@ def test_every_committed_record_is_still_finished(path: Path) -> None:
     for one in found:
         job = job_of(one, Path(), one.environment.device_type, None)
         (spec,) = specs_of(job, configured(job.method, job.data, job.settings), job.stream)
-        assert job.has(one, spec), one.name
+        assert looked_up(by_identity([one]), spec, job.also) == one, one.name
 
 
 def test_a_setting_that_a_record_does_not_know_has_its_default() -> None:

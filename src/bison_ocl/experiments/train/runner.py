@@ -16,6 +16,7 @@ from bison_ocl.engine.execution import is_cuda
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ, digests
+from bison_ocl.experiments.records.ledger import by_identity, looked_up
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec
 from bison_ocl.experiments.train import devices
@@ -76,10 +77,6 @@ class Job:
     def model(self, spec: Spec) -> Path:
         return self.out / "models" / f"{spec.name}.safetensors"
 
-    def has(self, record: Record, spec: Spec) -> bool:
-        """Whether a record belongs to a run and holds all readouts asked for."""
-        return record.identity == spec.identity and set(self.also) <= set(record.also)
-
 
 def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     """The records of all seeds asked for, including those finished earlier."""
@@ -130,8 +127,9 @@ def take_up_earlier_names(job: Job, specs: Sequence[Spec]) -> None:
 
 def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, Record]:
     """The finished runs by seed, refused if they were trained on other images."""
-    found = records.read(job.results)
-    done = {spec.seed: record for spec in specs for record in found if job.has(record, spec)}
+    found = by_identity(records.read(job.results))
+    looked = {spec.seed: looked_up(found, spec, job.also) for spec in specs}
+    done = {seed: record for seed, record in looked.items() if record is not None}
     for seed, record in done.items():
         if differ(record, digests(dataset)):
             raise UserError(
