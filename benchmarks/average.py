@@ -82,7 +82,7 @@ def main() -> None:
     for name in arguments.methods:
         rows.append(measure(name, arguments.pairs))
         print(json.dumps(rows[-1]), flush=True)
-    found = {"rows": rows, "environment": environment("cpu"), "commit": commit()}
+    found = {"rows": rows, "environment": vars(environment("cpu")), "commit": commit()}
     RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 

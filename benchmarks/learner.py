@@ -120,7 +120,7 @@ def main() -> None:
         rows.append(measure(name, place, asked.blocks, asked.steps))
         print(json.dumps(rows[-1]), flush=True)
     if asked.out:
-        found = {"rows": rows, "environment": environment(asked.device), "commit": commit()}
+        found = {"rows": rows, "environment": vars(environment(asked.device)), "commit": commit()}
         asked.out.write_text(json.dumps(found, indent=1) + "\n")
 
 

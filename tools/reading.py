@@ -18,7 +18,11 @@ from bison_ocl.methods import METHODS
 EVERY_METHOD = ("bison_ocl.engine.step", "bison_ocl.state")
 """the step, and what it works on"""
 FOLLOWED = ("bison_ocl.methods.", "bison_ocl.losses.", "bison_ocl.memory.", "bison_ocl.inference.")
-VOCABULARY = ("bison_ocl.memory.memory", "bison_ocl.inference.features")
+VOCABULARY = (
+    "bison_ocl.memory.memory",
+    "bison_ocl.inference.features",
+    "bison_ocl.inference.rule",
+)
 
 
 def reading(method: str) -> dict[str, int]:

@@ -30,6 +30,7 @@ RUNS = {
     "feature-enhancement": 150,
     "buffer-batch": 50,
     "efficiency": 4,
+    "beyond": 315,
 }
 
 

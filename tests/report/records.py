@@ -72,6 +72,7 @@ LEVELS = {
     "lode": (0.94, 0.86, 1.4),
     "onpro": (0.90, 0.80, 8.0),
     "bison": (1.0, 0.85, 1.15),
+    "bison-ald": (1.06, 0.86, 1.17),
 }
 """AA as a share of BISON's, accuracy just after a task as a share of FINE-TUNE's, time by ER's"""
 

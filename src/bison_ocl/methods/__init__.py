@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 METHODS = {
     "bison": "bison.Bison",
+    "bison-ald": "bison_ald.BisonALD",
     "er": "er.ER",
     "er-ace": "er_ace.ERACE",
     "mir": "mir.MIR",

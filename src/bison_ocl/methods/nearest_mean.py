@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
-from bison_ocl.inference.nearest_class_mean import Means, NearestClassMean
+from bison_ocl.inference.nearest_class_mean import NearestClassMean
+from bison_ocl.inference.rule import Rule
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
@@ -19,11 +21,11 @@ class NearestMean(Method):
     """unit features and unit means; false: as the paper's Alg. 1 prints it"""
 
     @property
-    def rule(self) -> NearestClassMean:
+    def rule(self) -> Rule:
         return NearestClassMean(self.ncm_normalise)
 
-    def summarise(self, me: State) -> Means:
+    def summarise(self, me: State) -> Any:
         return self.rule.summarise(me.net, me.memory, me.classes)
 
-    def predict(self, me: State, summary: Means, x: Tensor) -> Tensor:
+    def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
         return self.rule.scores(me.net, summary, x)

@@ -33,7 +33,8 @@ def listing(step: float, step_alone: float, processes: int) -> Table:
         new = set(seconds) if item.alone else seconds.keys() - known
         known |= set() if item.alone else new
         at_once = 1 if item.alone else processes
-        count, total = count + len(new), total + sum(seconds[run] for run in new) / at_once
+        if item.shown:  # `all` is the paper's
+            count, total = count + len(new), total + sum(seconds[run] for run in new) / at_once
         whole = lasting(sum(seconds.values()) / at_once)
         table.add_row(name, item.title, item.shown, str(len(seconds)), str(len(new)), whole)
     table.add_row(ALL, "The whole paper", "", str(count), str(count), lasting(total))

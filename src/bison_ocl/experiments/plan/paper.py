@@ -1,6 +1,6 @@
 """Every table and figure of the paper as a list of cells to train, with their seeds.
 
-Wen, Heinis & Choi 2026. This file imports nothing heavy.
+Wen, Heinis & Choi 2026; and `beyond`, which is ours. This file imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Item:
 
     title: str
     shown: str
-    """where the paper shows it"""
+    """where the paper shows it; nowhere, if it is ours: `all` leaves it out"""
     cells: tuple[Cell, ...]
     seeds: int = 10
     intransigence: bool = False
@@ -108,6 +108,24 @@ def large(method: str, memory: int) -> Cell:
 def confused(method: str, also: tuple[str, ...] = ()) -> Cell:
     """A cell of the confusion study, which puts similar classes into different tasks."""
     return Cell(method, C10, 500, stream="order:confusion", also=also)
+
+
+AVERAGED: Settings = (("average", "0.995"),)
+"""What all cells of `beyond` have: a missing average would be another run."""
+
+
+def beyond(data: str, memory: int) -> tuple[Cell, ...]:
+    """Ours and five methods of the paper, each network trained once and read in four ways."""
+    readouts = ("averaged", "averaged+ld", "averaged+ld-mirror")
+    parts = ("ncm", "averaged+ncm", "averaged+ld")
+    return (
+        *(
+            Cell(method, data, memory, AVERAGED, also=readouts)
+            for method in ("er", "er-ace", "pcr", "lode", "bison")
+        ),
+        Cell("bison-ald", data, memory, AVERAGED, also=parts),
+        Cell("bison-ald", data, memory, (*AVERAGED, ("buffer_batch", "64")), also=parts),
+    )
 
 
 CONFUSED = (confused("er", ("ncm",)), confused("ssil", ("ncm",)), confused("bison"))
@@ -221,6 +239,17 @@ ITEMS = {
         ),
         seeds=1,
         alone=True,
+    ),
+    "beyond": Item(
+        "Averaged weights, discriminant and mirror images, on five methods and ours",
+        "",
+        tuple(
+            cell
+            for data in (C100, C10, MINI)
+            for memory in MEMORIES[data]
+            for cell in beyond(data, memory)
+        ),
+        seeds=5,
     ),
 }
 """By name, in the order of `reproduce --list`."""

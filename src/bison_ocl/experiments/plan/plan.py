@@ -44,9 +44,11 @@ class Plan:
 
 
 def named(names: Sequence[str]) -> list[str]:
-    """The items asked for, each once; `all` means every item."""
+    """The items asked for, each once; `all` means every item of the paper."""
     check("item", names, [*ITEMS, ALL])
-    return list(ITEMS) if ALL in names else list(dict.fromkeys(names))
+    if ALL in names:
+        return [name for name, item in ITEMS.items() if item.shown or name in names]
+    return list(dict.fromkeys(names))
 
 
 def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:

@@ -47,6 +47,7 @@ VIEWS: dict[str, dict[str, Charts]] = {
     "feature-enhancement": {"beside-paper": beside_paper, "curves": curves},
     "buffer-batch": {"buffer-batch": buffer_batch},
     "efficiency": {"time": time_bars},
+    "beyond": {"curves": curves, "time": time_bars},
 }
 """By item, then by name."""
 
@@ -60,7 +61,7 @@ GENERIC: dict[str, Charts] = {
 }
 """For any other folder."""
 
-RESCORED = ("ncm", "confusion", "similar-pairs")
+RESCORED = ("ncm", "confusion", "similar-pairs", "beyond")
 """Items that are about other inference rules; elsewhere in the paper these only ride along."""
 MOST = 24
 """charts of one figure"""

@@ -31,6 +31,7 @@ SYMBOLS = {
     (6, 1, 0): "hexagram",
     (3, 1, 0): "star-triangle-up",
     (4, 1, 0): "star-diamond",
+    (8, 1, 0): "star-square",
 }
 """Matplotlib's markers as Plotly calls them"""
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}

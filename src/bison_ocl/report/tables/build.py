@@ -144,4 +144,6 @@ def planned_seeds(item: str) -> int | None:
 
 def title_of(item: str) -> str:
     plan = ITEMS.get(item)
-    return f"{plan.title} (paper, {plan.shown})" if plan else item
+    if plan is None:
+        return item
+    return f"{plan.title} (paper, {plan.shown})" if plan.shown else plan.title

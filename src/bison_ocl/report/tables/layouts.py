@@ -120,5 +120,6 @@ LAYOUTS: Mapping[str, Callable[[str, Sequence[Group]], list[Table]]] = {
     "balance": balance,
     "feature-enhancement": accuracy,
     "efficiency": efficiency,
+    "beyond": accuracy,
 }
 """By item; what is not here gets an overview."""
