@@ -1,9 +1,10 @@
-"""What averaging the weights adds to a step on a CPU, as the median of paired ratios.
+"""What averaging the weights adds to a step on a CPU, as medians of paired ratios.
 
     python -m benchmarks.average [--pairs 60] [METHOD ...]
 
-The same state steps with and without an average, in turns that change their order, so that what
-slows the machine slows both. Time is the process's own, which other programs do not lengthen.
+`share`: the averaging alone over a step without it. `ratio`: a step with it over one without; on a
+shared machine single steps differ by more than the averaging costs. All three are timed in turns,
+by the process's own clock, which other programs do not stop.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.methods.settings import configured
 from bison_ocl.methods.start import first_state
+from bison_ocl.nets.average import moved
 
 CLASSES, MEMORY, SHAPE, WARM_UP = 10, 200, (3, 32, 32), 5
 RESULT = Path(__file__).with_name("average.json")
@@ -36,8 +38,8 @@ def seconds(f: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def steps(name: str) -> tuple[Callable[[], object], Callable[[], object]]:
-    """A step with an average and one without, from the same state, whose memory holds a batch."""
+def works(name: str) -> dict[str, Callable[[], object]]:
+    """A step with an average and one without, from the same state, and the averaging alone."""
     method = configured(name, None, {"average": 0.995})
     backbone = Execution().backbone(method, SHAPE)
     me = first_state(method, 0, backbone, CLASSES, MEMORY, SHAPE)
@@ -47,30 +49,27 @@ def steps(name: str) -> tuple[Callable[[], object], Callable[[], object]]:
     engine = Engine(method)
     for _ in range(WARM_UP):
         me, _ = engine.step(me, new)
-    without = replace(me, average=None)
-    return lambda: engine.step(me, new), lambda: engine.step(without, new)
+    average, without = me.average, replace(me, average=None)
+    assert average is not None
+    return {
+        "with": lambda: engine.step(me, new),
+        "without": lambda: engine.step(without, new),
+        "averaging": lambda: moved(average, me.net, me.step, method.average, torch.tensor(True)),
+    }
 
 
 def measure(name: str, pairs: int) -> dict[str, Any]:
     """Paired times of one method."""
-    averaging, plain = steps(name)
-    times = []
-    for turn in range(pairs + 3):
-        if turn % 2:
-            one, other = seconds(averaging), seconds(plain)
-        else:
-            other, one = seconds(plain), seconds(averaging)
-        times.append((one, other))
-    times = times[3:]
-    ratios = sorted(one / other for one, other in times)
-    return {
-        "method": name,
-        "ratio": statistics.median(ratios),
-        "quartiles": [ratios[pairs // 4], ratios[3 * pairs // 4]],
-        "averaging_ms": 1e3 * statistics.median(one for one, _ in times),
-        "plain_ms": 1e3 * statistics.median(other for _, other in times),
-        "pairs": pairs,
-    }
+    asked = works(name)
+    turns = [{what: seconds(work) for what, work in asked.items()} for _ in range(pairs + 3)][3:]
+    found: dict[str, Any] = {"method": name, "pairs": pairs}
+    for what, one in (("share", "averaging"), ("ratio", "with")):
+        ratios = sorted(turn[one] / turn["without"] for turn in turns)
+        found[what] = statistics.median(ratios)
+        found[f"{what}_quartiles"] = [ratios[pairs // 4], ratios[3 * pairs // 4]]
+    for what in asked:
+        found[f"{what}_ms"] = 1e3 * statistics.median(turn[what] for turn in turns)
+    return found
 
 
 def main() -> None:

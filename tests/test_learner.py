@@ -26,6 +26,7 @@ from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run
 from bison_ocl.files import checkpoint
 from bison_ocl.inference.rules import RULES
+from bison_ocl.learner.growth import grown
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
@@ -194,7 +195,7 @@ def test_grown_heads_step_as_heads_born_large(name: str) -> None:
     me = begin(method, classes=8, closed=False)
     blank = begin(method, classes=16, closed=False)
     for batch in (batch for task in stream(classes=8, tasks=2) for batch in task):
-        large = tree.map_leaves(torch.clone, tree.paste(me, blank))
+        large = tree.map_leaves(torch.clone, grown(me, blank))
         large, _ = engine.step(large, batch)
         me, _ = engine.step(me, batch)
         seen, fresh, start = tree.named(me), tree.named(large), tree.named(blank)
@@ -971,7 +972,7 @@ def test_a_memory_that_no_machine_has_room_for() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_small_image_at_a_time(method: str) -> None:
-    learner = Learner(method, memory=10, stream_batch=1, filters=1)
+    learner = Learner(method, memory=15, stream_batch=1, filters=1)
     for image, label in zip(images(torch.arange(4)), "abab", strict=True):
         learner.observe(image[None], [label])
     assert learner.predict(OK)[0] in ("a", "b")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
+from bison_ocl.learner.growth import grown
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 from tests.contract.conftest import assert_close, changes, copied
@@ -43,7 +43,7 @@ def test_beats_chance_on_two_easy_tasks(method: Method) -> None:
 
 def grown(method: Method, me: State) -> State:
     """The same run with room for twice the classes."""
-    return tree.paste(me, begin(method, classes=2 * CLASSES, closed=False))
+    return grown(me, begin(method, classes=2 * CLASSES, closed=False))
 
 
 def test_a_grown_run_equals_one_born_large(method: Method) -> None:

@@ -11,7 +11,8 @@ import torch
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.train.score import OWN, RULES, confusions, logs
+from bison_ocl.experiments.train.score import OWN, confusions, logs
+from bison_ocl.inference.rules import RULES
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
