@@ -41,7 +41,7 @@ def test_beats_chance_on_two_easy_tasks(method: Method) -> None:
     assert right[asked].sum() > 0.4 * shown[asked].sum()
 
 
-def grown(method: Method, me: State) -> State:
+def doubled(method: Method, me: State) -> State:
     """The same run with room for twice the classes."""
     return grown(me, begin(method, classes=2 * CLASSES, closed=False))
 
@@ -49,14 +49,14 @@ def grown(method: Method, me: State) -> State:
 def test_a_grown_run_equals_one_born_large(method: Method) -> None:
     """By single steps: to grow and to take a step may be swapped, and so up to the first step."""
     engine, small = Engine(method), begin(method, closed=False)
-    assert same(snapshot(grown(method, small)), snapshot(begin(method, classes=8, closed=False)))
+    assert same(snapshot(doubled(method, small)), snapshot(begin(method, classes=8, closed=False)))
     for task in stream(steps=3):
         for new in task:
-            large = copied(grown(method, small))
+            large = copied(doubled(method, small))
             before = copied(large)
             small, loss = engine.step(small, new)
             large, large_loss = engine.step(large, new)
-            one = changes(before, copied(grown(method, small))) | {"loss": loss}
+            one = changes(before, copied(doubled(method, small))) | {"loss": loss}
             assert_close(one, changes(before, large) | {"loss": large_loss})
         small = engine.end_task(small)
 
@@ -64,7 +64,7 @@ def test_a_grown_run_equals_one_born_large(method: Method) -> None:
 def test_a_grown_run_keeps_what_it_knew_and_meets_more(method: Method) -> None:
     engine, test = Engine(method), held_out()
     small = train(method, begin(method, closed=False), stream(steps=3))
-    large = grown(method, small)
+    large = doubled(method, small)
     assert (large.memory.filled, large.later) == (small.memory.filled, small.later)
     scores = engine.scores(small, engine.summarise(small), test.x)
     more = engine.scores(large, engine.summarise(large), test.x)
