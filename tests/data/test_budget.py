@@ -20,7 +20,7 @@ def test_a_regular_file_and_a_link_to_one_are_read(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
     for name in ("file", "link"):
         assert read_regular(tmp_path / name, most=5) == b"12345"
-    with pytest.raises(UserError, match="has 5 bytes, but at most 4 are read"):
+    with pytest.raises(UserError, match="has 5 bytes: expected at most 4"):
         read_regular(tmp_path / "file", most=4)
     with (
         open_regular(tmp_path / "file", 5, at_once=3) as file,
@@ -58,7 +58,7 @@ def test_a_large_order_or_one_of_nobody_is_refused(
     (tmp_path / "order.json").write_text("[[0, 1], [2, 3]]")
     assert parse(f"order:{tmp_path}/order.json")
     monkeypatch.setattr(order, "LARGEST", 10)
-    with pytest.raises(UserError, match="has 16 bytes, but at most 10 are read"):
+    with pytest.raises(UserError, match="has 16 bytes: expected at most 10"):
         parse(f"order:{tmp_path}/order.json")
     with pytest.raises(UserError, match=r"no home folder for '~nouser/a\.json': give order:"):
         parse("order:~nouser/a.json")

@@ -92,7 +92,7 @@ def test_writing_into_a_dataset_changes_neither_the_cache_nor_the_next_one(tmp_p
     first.train.x.zero_()
     second = open_cached(Made(), tmp_path)
     assert second.train.x.any()
-    assert "is whole" in state_of_cache(Made(), tmp_path)
+    assert "is complete" in state_of_cache(Made(), tmp_path)
 
 
 def test_another_fingerprint_makes_another_cache(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_cache_that_is_not_whole_is_made_again(
 ) -> None:
     good = open_cached(Made(), tmp_path).train.x.clone()
     damage(caches(tmp_path)[0])
-    assert state_of_cache(Made(), tmp_path).startswith("cut off")
+    assert state_of_cache(Made(), tmp_path).startswith("incomplete")
     source = Made()
     again = open_cached(source, tmp_path)
     assert source.decoded == ["train", "test"]
@@ -159,7 +159,7 @@ def test_a_changed_byte_is_noticed_when_the_cache_is_opened(
     source = Made()
     assert same(open_cached(source, tmp_path), good)
     assert source.decoded == ["train", "test"]
-    assert "is whole" in state_of_cache(Made(), tmp_path)
+    assert "is complete" in state_of_cache(Made(), tmp_path)
 
 
 def test_a_cache_is_read_through_once_per_process(
@@ -299,7 +299,7 @@ def test_fewer_images_than_the_source_said_are_noticed(tmp_path: Path) -> None:
         def layout(self) -> Layout:
             return Layout((3, 8, 8), 99, 6, 2, ("a", "b"))
 
-    with pytest.raises(UserError, match="18 train images where 99 belong"):
+    with pytest.raises(UserError, match="18 train images, expected 99"):
         open_cached(Short(), tmp_path)
     assert caches(tmp_path) == []
 
@@ -308,7 +308,7 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_nothing(tmp_path: Path) -> N
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
     try:
-        with pytest.raises(UserError, match="the disk is full; free it") as caught:
+        with pytest.raises(UserError, match="the disk is full; free space") as caught:
             open_cached(Made(), tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -439,7 +439,7 @@ def test_without_a_home_folder_one_line_says_what_to_set(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("pwd.getpwuid", lambda _: {}["no such user"])
-    with pytest.raises(UserError, match=f"there is no home folder for '~.*': {advice}") as caught:
+    with pytest.raises(UserError, match=f"no home folder for '~.*': {advice}") as caught:
         cache_folder(chosen)
     assert "\n" not in str(caught.value)
 
@@ -450,5 +450,5 @@ def test_a_folder_of_nobody_is_named() -> None:
 
 
 def test_options_are_refused_where_a_dataset_has_none(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"has no options \(image_size\)"):
+    with pytest.raises(UserError, match=r"takes no options \(image_size\)"):
         datasets.load("split-cifar10", tmp_path, image_size=64)

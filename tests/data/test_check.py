@@ -71,7 +71,7 @@ def test_unequal_classes_are_told_apart(tmp_path: Path) -> None:
     put(tmp_path, *cifar10_files(data, "binary"), "folder")
     lines = list(describe(check(datasets.source_of("split-cifar10", tmp_path))))
     assert any(line.startswith("1 + 2 images in 1 class: kind0") for line in lines)
-    assert "no official sum is known" in lines[4]
+    assert "no official checksum known" in lines[4]
 
 
 def test_the_contact_sheet_shows_the_images_beside_the_names(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_command_prints_the_findings_and_leaves_the_cache_alone(tmp_path: Pa
 def test_a_damaged_file_ends_the_command(tmp_path: Path) -> None:
     (tmp_path / "cifar-10-python.tar.gz").write_bytes(b"")
     asked = ["data", "check", "split-cifar10", "--data-dir", str(tmp_path)]
-    with pytest.raises(UserError, match="is cut off or damaged"):
+    with pytest.raises(UserError, match="is truncated or damaged"):
         CliRunner().invoke(app, asked, catch_exceptions=False)
 
 

@@ -134,7 +134,7 @@ def test_a_truncated_archive_is_named(share: float, tmp_path: Path) -> None:
     path = put(tmp_path, *cifar10_files(TEN, "python 3"), "archive")
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    refused("split-cifar10", tmp_path, r"cifar-10-python.tar.gz is cut off or damaged")
+    refused("split-cifar10", tmp_path, r"cifar-10-python.tar.gz is truncated or damaged")
 
 
 def test_a_changed_byte_of_an_archive_is_noticed(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_changed_byte_of_an_archive_is_noticed(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    refused("split-cifar10", tmp_path, "is cut off or damaged")
+    refused("split-cifar10", tmp_path, "is truncated or damaged")
 
 
 def test_a_full_disk_while_decompressing_is_said_in_one_line(tmp_path: Path) -> None:
@@ -150,14 +150,14 @@ def test_a_full_disk_while_decompressing_is_said_in_one_line(tmp_path: Path) -> 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
     try:
-        refused("split-cifar10", tmp_path, r"no room to decompress .*set TMPDIR")
+        refused("split-cifar10", tmp_path, r"no space to decompress .*set TMPDIR")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_what_is_no_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "cifar-10-python.tar.gz").write_bytes(b"<html>404</html>")
-    refused("split-cifar10", tmp_path, "is cut off or damaged")
+    refused("split-cifar10", tmp_path, "is truncated or damaged")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_members_outside_the_folder_are_refused(name: str, tmp_path: Path) -> No
     folder, files = cifar10_files(TEN, "python 3")
     members = {f"{folder}/{file}": content for file, content in files.items()}
     pack(tmp_path / archive_name(folder), {**members, name: b"x"}, folder)
-    refused("split-cifar10", tmp_path, "is no file inside cifar-10-batches-py/")
+    refused("split-cifar10", tmp_path, "is not a file in cifar-10-batches-py/")
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE])
@@ -183,7 +183,7 @@ def test_links_and_devices_are_refused(kind: bytes, tmp_path: Path) -> None:
         entry = tarfile.TarInfo("cifar-10-batches-py/data_batch_1")
         entry.type, entry.linkname = kind, "/etc/passwd"
         tar.addfile(entry)
-    refused("split-cifar10", tmp_path, "is no file inside cifar-10-batches-py/")
+    refused("split-cifar10", tmp_path, "is not a file in cifar-10-batches-py/")
 
 
 def header(**fields: Any) -> bytes:
@@ -203,14 +203,14 @@ def extended(text: bytes) -> bytes:
 
 END = bytes(1024)
 BOMBS = {
-    "sparse": (header(type=tarfile.GNUTYPE_SPARSE, size=7 << 30) + END, "cut off or damaged"),
-    "sparse, whole": (header(type=tarfile.GNUTYPE_SPARSE) + END, "is no file inside"),
+    "sparse": (header(type=tarfile.GNUTYPE_SPARSE, size=7 << 30) + END, "truncated or damaged"),
+    "sparse, whole": (header(type=tarfile.GNUTYPE_SPARSE) + END, "is not a file in"),
     "sparse by name": (extended(b"22 GNU.sparse.major=1\n") + header() + END, "damaged"),
-    "larger than the archive": (header(size=1 << 40) + END, "cut off or damaged"),
-    "negative": (header(size=-1024) + END, "cut off or damaged"),
-    "negative, extended": (extended(b"14 size=-1024\n") + header() + END, "cut off or damaged"),
-    "long extended header": (extended(b"1" * 100_000) + END, "cut off or damaged"),
-    "members": (header() * 10_001 + END, "cut off or damaged"),
+    "larger than the archive": (header(size=1 << 40) + END, "truncated or damaged"),
+    "negative": (header(size=-1024) + END, "truncated or damaged"),
+    "negative, extended": (extended(b"14 size=-1024\n") + header() + END, "truncated or damaged"),
+    "long extended header": (extended(b"1" * 100_000) + END, "truncated or damaged"),
+    "members": (header() * 10_001 + END, "truncated or damaged"),
     "zeros": (bytes(1 << 26), "unpacks to more than 8,388,608 bytes"),
 }
 
@@ -240,7 +240,7 @@ def test_a_pipe_or_a_huge_file_in_place_of_the_images_is_refused(
 ) -> None:
     folder = put(tmp_path, *cifar10_files(TEN, "binary"), "folder")
     monkeypatch.setattr(contents, "MOST", 1000)
-    refused("split-cifar10", tmp_path, "bytes, but at most 1,000 are read")
+    refused("split-cifar10", tmp_path, "bytes: expected at most 1,000")
     (folder / "data_batch_1.bin").unlink()
     os.mkfifo(folder / "data_batch_1.bin")
     refused("split-cifar10", tmp_path, "data_batch_1.bin is missing")
@@ -278,7 +278,7 @@ def test_missing_and_empty_files_are_named(form: str, packing: str, tmp_path: Pa
     folder, files = cifar10_files(TEN, form)
     third = next(name for name in files if name.startswith("data_batch_3"))
     put(tmp_path / "empty", folder, {**files, third: b""}, packing)
-    refused("split-cifar10", tmp_path / "empty", f"{third} is (empty|cut off)")
+    refused("split-cifar10", tmp_path / "empty", f"{third} is (empty|truncated)")
     del files[third]
     put(tmp_path / "missing", folder, files, packing)
     refused("split-cifar10", tmp_path / "missing", f"{third} is missing")
@@ -296,8 +296,8 @@ BROKEN = [
     ({"labels": ["a" * 100_000] + ["a"] * 100_000, "data": TEN.test_x}, "holds no 'labels'"),
     ({"labels": TEN.test_y, "data": TEN.test_x[:, 1:]}, "holds no images of 3072 bytes"),
     ({"labels": TEN.test_y, "data": TEN.test_x.astype(np.float32)}, "holds no images"),
-    ({"labels": [-1, *TEN.test_y[1:]], "data": TEN.test_x}, "test label -1 is none of the 10"),
-    ({"labels": [10, *TEN.test_y[1:]], "data": TEN.test_x}, "test label 10 is none of the 10"),
+    ({"labels": [-1, *TEN.test_y[1:]], "data": TEN.test_x}, "test label -1 is not one of the 10"),
+    ({"labels": [10, *TEN.test_y[1:]], "data": TEN.test_x}, "test label 10 is not one of the 10"),
     ({"labels": [0] * 20, "data": TEN.test_x}, "class 'kind1' has no test image"),
 ]
 
@@ -317,7 +317,7 @@ def test_wrong_contents_end_in_one_line(
         (python_2({"label_names": ["a", "b"]}), "names 2 classes instead of 10"),
         (python_2({"other": 1}), "holds no 'label_names'"),
         (python_2([1]), "holds no dict"),
-        (b"", "is cut off"),
+        (b"", "is truncated"),
     ],
 )
 def test_wrong_class_names_end_in_one_line(meta: bytes, match: str, tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_wrong_class_names_end_in_one_line(meta: bytes, match: str, tmp_path: Pa
 def test_a_cut_binary_file_is_named(tmp_path: Path) -> None:
     folder, files = cifar10_files(TEN, "binary")
     put(tmp_path, folder, {**files, "test_batch.bin": files["test_batch.bin"][:-1]}, "folder")
-    refused("split-cifar10", tmp_path, "test_batch.bin is cut off")
+    refused("split-cifar10", tmp_path, "test_batch.bin is truncated")
 
 
 def test_a_file_that_cannot_be_read_is_named(

@@ -154,7 +154,7 @@ def test_nothing_heavy_is_imported_without_need(code: str, absent: str) -> None:
 
 
 def test_the_embedded_digits_cannot_be_cut_otherwise() -> None:
-    with pytest.raises(ValueError, match="only folder:PATH has"):
+    with pytest.raises(ValueError, match="only folder:PATH does"):
         datasets.load("split-digits", tasks=2)
 
 

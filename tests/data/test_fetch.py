@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_made_is_named(serve: Serve, tmp_path: Path) -> 
 def test_only_https_is_asked(scheme: str, serve: Serve, tmp_path: Path) -> None:
     server, archive = serve()
     plain = Archive(archive.url.replace("https", scheme), MD5)
-    with pytest.raises(UserError, match=r"does not come over https .*: download it") as caught:
+    with pytest.raises(UserError, match=r"is not https throughout .*: download it") as caught:
         fetch(plain, tmp_path, silent)
     assert "\n" not in str(caught.value)
     assert (server.asked, names(tmp_path)) == (0, [])
@@ -196,7 +196,7 @@ def test_only_https_is_asked(scheme: str, serve: Serve, tmp_path: Path) -> None:
 )
 def test_nobody_is_sent_from_https_to_less(there: str, serve: Serve, tmp_path: Path) -> None:
     _, archive = serve(elsewhere=there)
-    with pytest.raises(UserError, match=r"does not come over https .*: download it"):
+    with pytest.raises(UserError, match=r"is not https throughout .*: download it"):
         fetch(archive, tmp_path, silent)
     assert names(tmp_path) == []
 
@@ -236,6 +236,6 @@ def test_the_command_fetches_and_tells_the_next_step(
 
 def test_a_dataset_without_official_archive_says_what_to_put_where(tmp_path: Path) -> None:
     asked = ["data", "fetch", "split-miniimagenet", "--data-dir", str(tmp_path)]
-    with pytest.raises(UserError, match=r"Mini-ImageNet: put .*") as caught:
+    with pytest.raises(UserError, match=r"no Mini-ImageNet found: put .*") as caught:
         CliRunner().invoke(app, asked, catch_exceptions=False)
     assert str(tmp_path) in str(caught.value)

@@ -191,7 +191,7 @@ FOLDERS_SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
     "class missing": (lambda root: shutil.rmtree(root / "n02"), r"class n02 is missing"),
     "class extra": (
         lambda root: save(root / "n09" / "a.jpg"),
-        r"class n09 is none of the 4 expected",
+        r"class n09 is not one of the 4 expected",
     ),
     "too few": (
         lambda root: (root / "n02" / file_name("n02", 3)).unlink(),
@@ -206,13 +206,13 @@ FOLDERS_SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
         spoil(Path("n02", file_name("n02", 3)), b"broken"),
         r"n02/n0200000003\.jpg cannot be decoded \(not an image\)",
     ),
-    "no image": (spoil(Path("n02/paper.pdf"), b"%PDF"), r"n02/paper\.pdf is no image"),
-    "beside": (lambda root: save(root / "a.jpg"), r"a\.jpg lies beside the class folders"),
+    "no image": (spoil(Path("n02/paper.pdf"), b"%PDF"), r"n02/paper\.pdf is not an image"),
+    "beside": (lambda root: save(root / "a.jpg"), r"a\.jpg is outside the class folders"),
     "same name": (
         lambda root: (root / "n02" / file_name("n02", 3)).rename(
             root / "n02" / file_name("n02", 4, "png")
         ),
-        r"class n02 has two images of one name",
+        r"class n02 has two images with one name",
     ),
 }
 
@@ -230,10 +230,13 @@ def test_spoiled_folders_are_refused_in_one_line(tmp_path: Path, case: str) -> N
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("filename,label\nnone.jpg,n02", r"val\.csv line 2 names .*images/none\.jpg, which is not"),
+        (
+            "filename,label\nnone.jpg,n02",
+            r"val\.csv line 2 names .*images/none\.jpg, which is missing",
+        ),
         ("file,class\na,b", r"val\.csv has no columns filename and label"),
         ("filename,label\nnone.jpg", r"val\.csv line 2 has no file name or no label"),
-        ("filename,label\n../../secret.jpg,n02", r"which is not there"),
+        ("filename,label\n../../secret.jpg,n02", r"which is missing"),
         ("filename,label\nnone.jpg,n\x1b[2J", r"val\.csv line 2 has no file name or no label"),
         ("", r"val\.csv has no columns"),
         ("filename,label", r"class n02 is missing"),
@@ -259,7 +262,7 @@ def test_a_file_that_two_rows_name_is_refused(tmp_path: Path) -> None:
     tables(tmp_path)
     path = tmp_path / "val.csv"
     path.write_text(path.read_text().replace(file_name("n02", 3), file_name("n02", 4)))
-    with pytest.raises(UserError, match=r"class n02 has two images of one name"):
+    with pytest.raises(UserError, match=r"class n02 has two images with one name"):
         read(tmp_path)
 
 
@@ -271,12 +274,18 @@ SMALL = np.zeros((7, 8, 8, 3), np.uint8)
     ("content", "message"),
     [
         ({"image_data": SMALL, "class_dict": {}}, r"class n02 is missing"),
-        ({"image_data": SMALL, "class_dict": {"n09": ONE["n02"]}}, r"class n09 is none of the 4"),
-        ({"image_data": SMALL, "class_dict": {"n01": ONE["n02"]}}, r"n01 is in another of the"),
+        (
+            {"image_data": SMALL, "class_dict": {"n09": ONE["n02"]}},
+            r"class n09 is not one of the 4",
+        ),
+        (
+            {"image_data": SMALL, "class_dict": {"n01": ONE["n02"]}},
+            r"n01 is also in another of the",
+        ),
         ({"image_data": SMALL, "class_dict": {"n02": [1, 2]}}, r"n02 has 2 images, not 7"),
         (
             {"image_data": SMALL, "class_dict": {"n02": [*range(1, 8)]}},
-            r"images that are not there",
+            r"names missing images",
         ),
         ({"image_data": SMALL, "class_dict": {"n02": [0] * 7}}, r"class_dict is damaged"),
         ({"image_data": SMALL, "class_dict": {"n02": [0.5] * 7}}, r"class_dict is damaged"),
@@ -303,7 +312,7 @@ def test_a_cut_off_or_missing_pickle_is_named(tmp_path: Path) -> None:
     pickles(tmp_path / "mini-imagenet")
     path = tmp_path / "mini-imagenet" / "mini-imagenet-cache-val.pkl"
     path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(UserError, match=r"val\.pkl is cut off"):
+    with pytest.raises(UserError, match=r"val\.pkl is truncated"):
         everything(read(tmp_path), "train")
     path.unlink()
     with pytest.raises(UserError, match=r"val\.pkl is missing: all three"):

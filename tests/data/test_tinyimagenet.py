@@ -113,7 +113,7 @@ def overwrite(name: str, content: str) -> Callable[[Path], object]:
     ("spoil", "message"),
     [
         (lambda root: shutil.rmtree(root / "train" / "n02"), r"/train: class n02 is missing"),
-        (lambda root: save(root / "train" / "n09" / "a.png"), r"class n09 is none of the 3"),
+        (lambda root: save(root / "train" / "n09" / "a.png"), r"class n09 is not one of the 3"),
         (
             lambda root: (root / "train" / "n02" / "images" / "n02_1.JPEG").unlink(),
             r"/train: class n02 has 2 images, not 3",
@@ -121,11 +121,14 @@ def overwrite(name: str, content: str) -> Callable[[Path], object]:
         (lambda root: (root / "val/images/val_1.JPEG").unlink(), r"txt line 2 names .*val_1\.JPEG"),
         (overwrite("val/images/val_1.JPEG", ""), r"val_1\.JPEG is empty"),
         (overwrite("val/images/val_1.JPEG", "x"), r"val_1\.JPEG cannot be decoded"),
-        (overwrite("val/val_annotations.txt", "val_1.JPEG n01"), r"line 1 does not read"),
+        (
+            overwrite("val/val_annotations.txt", "val_1.JPEG n01"),
+            r"line 1 is not `file, class, box`",
+        ),
         (overwrite("val/val_annotations.txt", "val_1.JPEG\tn09\t0"), r"/val: class n01 .*missing"),
         (overwrite("val/val_annotations.txt", ""), r"/val: class n01 \(and 2 more\) is missing"),
         (overwrite("wnids.txt", "n01\nn02"), r"wnids\.txt has 2 classes, not 3"),
-        (overwrite("train/n01/images/x.exe", "x"), r"x\.exe is no image"),
+        (overwrite("train/n01/images/x.exe", "x"), r"x\.exe is not an image"),
         (lambda root: shutil.rmtree(root / "val"), r"/val: class n01 \(and 2 more\) is missing"),
     ],
 )
@@ -141,7 +144,7 @@ def test_spoiled_folders_are_refused_in_one_line(
 def test_a_cut_off_archive_is_named(tmp_path: Path) -> None:
     archive = zipped(made(tmp_path / "made"), tmp_path / "tiny-imagenet-200.zip", "t/")
     archive.write_bytes(archive.read_bytes()[:-1000])
-    with pytest.raises(UserError, match=r"tiny-imagenet-200\.zip is not a whole zip archive"):
+    with pytest.raises(UserError, match=r"tiny-imagenet-200\.zip is not a complete zip archive"):
         open_cached(read(tmp_path), tmp_path / "cache")
 
 

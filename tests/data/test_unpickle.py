@@ -147,13 +147,13 @@ def test_forged_arrays_are_refused_not_crashed_on() -> None:
             read(whole[:cut])
     too_large = whole.replace(b"K\x04K\x06\x86", b"K\x04K\x07\x86")
     assert too_large != whole
-    with pytest.raises(UserError, match="cut off or not a pickle"):
+    with pytest.raises(UserError, match="truncated or not a pickle"):
         read(too_large)
 
 
 @pytest.mark.parametrize("data", [b"", b"not a pickle", b"a.", b"h\x00.", b"e."])
 def test_what_is_no_data_is_said_in_one_line(data: bytes) -> None:
-    with pytest.raises(UserError, match=r"some.pickle is cut off or not a pickle") as caught:
+    with pytest.raises(UserError, match=r"some.pickle is truncated or not a pickle") as caught:
         read(data)
     assert "\n" not in str(caught.value)
 
@@ -181,11 +181,11 @@ HUGE = (1 << 32).to_bytes(8, "little")
 BOMBS = {
     "memo": (b"Nr\x00\x00\x00\x10.", "268,435,456 places in its memo"),
     "memo as text": (b"Np268435456\n.", "268,435,456 places in its memo"),
-    "bytearray": (b"\x80\x05\x96" + HUGE + b".", "cut off"),
-    "bytes": (b"\x80\x04\x8e" + HUGE + b".", "cut off"),
-    "text": (b"\x80\x04\x8d" + HUGE + b".", "cut off"),
-    "frame": (b"\x80\x04\x95" + HUGE + b"N.", "cut off"),
-    "negative": (b"\x80\x02T\xff\xff\xff\xff.", "cut off"),
+    "bytearray": (b"\x80\x05\x96" + HUGE + b".", "truncated"),
+    "bytes": (b"\x80\x04\x8e" + HUGE + b".", "truncated"),
+    "text": (b"\x80\x04\x8d" + HUGE + b".", "truncated"),
+    "frame": (b"\x80\x04\x95" + HUGE + b"N.", "truncated"),
+    "negative": (b"\x80\x02T\xff\xff\xff\xff.", "truncated"),
     "lists": (laughs(b"]", b"](%be"), "in two places"),
     "tuples": (laughs(b")", b"%b\x86"), "in two places"),
     "dicts": (laughs(b"}", b"}(%bu"), "in two places"),

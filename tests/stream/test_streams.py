@@ -309,7 +309,7 @@ def test_canonical_form(text: str, form: str) -> None:
         ("blurry:spil=3", "did you mean 'spill'"),
         ("blurry:spill=101", "from 0 to 100"),
         ("blurry:spill=nan", "from 0 to 100"),
-        ("blurry:spill", "give a number"),
+        ("blurry:spill", "expected a number"),
         ("blurry:spill=1,spill=2", "twice"),
         ("long-tailed:factor=0.5", "from 1 to 10000"),
         ("iid:a=1", "no parameters"),
@@ -331,12 +331,12 @@ def test_what_cannot_be_read_is_refused(text: str, why: str) -> None:
         ("[[0, 1], [2, 4]]", "has 0 to 3"),
         ("[[0, 1], [2, -1]]", "has 0 to 3"),
         ('[[0, 1], [2, "class3"]]', "did you mean 'class 3'"),
-        ("[[0, 1], [2, true]]", "must list tasks"),
-        ("[[0, 1, 2, 3], []]", "must list tasks"),
-        ("[0, 1, 2, 3]", "must list tasks"),
-        ("[]", "must list tasks"),
-        ('{"tasks": []}', "must list tasks"),
-        ("3", "must list tasks"),
+        ("[[0, 1], [2, true]]", "expected lists of class ids"),
+        ("[[0, 1, 2, 3], []]", "expected lists of class ids"),
+        ("[0, 1, 2, 3]", "expected lists of class ids"),
+        ("[]", "expected lists of class ids"),
+        ('{"tasks": []}', "expected lists of class ids"),
+        ("3", "expected lists of class ids"),
     ],
 )
 def test_bad_order_files_are_refused(tmp_path: Path, content: str, why: str) -> None:
@@ -359,7 +359,7 @@ def test_functions_check_their_parameters_too() -> None:
 
 
 def test_more_tasks_than_classes_are_refused() -> None:
-    with pytest.raises(UserError, match="cannot be cut into 4 tasks"):
+    with pytest.raises(UserError, match="4 tasks: expected 1 to"):
         class_incremental(dataset([1] * 3, 4), 0)
 
 

@@ -1,7 +1,7 @@
-"""Datasets by name, and how their files are found, checked, cached and opened.
+"""Datasets by name; their files are found, checked, cached and opened.
 
-Reading the names imports no dataset and no torch. A dataset's module has either `load()`, where
-the images are part of the package, or `source(place, **options)`, which finds its files.
+Importing the names loads no dataset and no torch. A dataset's module has `load()` if the images are
+part of the package, or `source(place, **options)`, which finds its files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DATASETS: dict[str, str] = {
     "split-tinyimagenet": "tinyimagenet",
     "folder:PATH": "folder",
 }
-"""Name to module of `sources`; the first line of the module says what the dataset is."""
+"""Name to module of `sources`; the first line of the module describes the dataset."""
 
 
 def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Dataset:
@@ -47,7 +47,7 @@ def source_of(name: str, data_dir: str | Path | None = None, **options: Any) -> 
 
     module = module_of(name)
     if not hasattr(module, "source"):
-        raise UserError(f"{name} is part of the package: there are no files to look for")
+        raise UserError(f"{name} is part of the package and has no files to check")
     check_options(name, options)
     _, colon, path = name.partition(":")
     place = in_home(path, "give folder:") if colon else data_folder(data_dir)
@@ -56,13 +56,13 @@ def source_of(name: str, data_dir: str | Path | None = None, **options: Any) -> 
 
 
 def check_options(name: str, options: dict[str, Any]) -> None:
-    """Only a folder of one's own can be cut in more than one way."""
+    """Refuse options for any dataset but a user's folder."""
     if options and ":" not in name:
-        raise UserError(f"{name} has no options ({', '.join(options)}): only folder:PATH has")
+        raise UserError(f"{name} takes no options ({', '.join(options)}): only folder:PATH does")
 
 
 def module_of(name: str) -> ModuleType:
-    """The module of a dataset; a name such as `folder:PATH` goes by what is before the colon."""
+    """The module of a dataset; for `folder:PATH`, by the part before the colon."""
     kind, _, path = name.partition(":")
     key = f"{kind}:PATH" if path else name
     if key not in DATASETS:

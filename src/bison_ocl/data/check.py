@@ -1,4 +1,4 @@
-"""What lies in the files of a dataset, read anew: counts, checksums, duplicates, a few images."""
+"""Check the files of a dataset: counts, checksums, duplicates, sample images."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from bison_ocl.data.storage.official import SUMS
 from bison_ocl.errors import UserError, reason
 
 EACH = 8
-"""Images of a class on the contact sheet."""
+"""images per class on the contact sheet"""
 VERDICTS = {
     True: "the official file",
     False: "not the official file",
-    None: "no official sum is known",
+    None: "no official checksum known",
 }
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One split, in passing."""
+    """The contents of one split."""
 
     labels: Labels
     digests: list[bytes]
@@ -48,25 +48,25 @@ class Seen:
 
 @dataclass(frozen=True)
 class Findings:
-    """All there is to report."""
+    """The result of a check."""
 
     name: str
     layout: Layout
     train: Seen
     test: Seen
     files: tuple[tuple[Path, str, bool | None], ...]
-    """path, md5, whether that is the official sum; None where none is known"""
+    """path, md5, whether it is the official checksum; None if none is known"""
 
     @property
     def duplicates(self) -> list[tuple[int, int]]:
-        """Test images that are also training images: their numbers in both."""
+        """Pairs of indices of test images that are also training images."""
         first = {digest: place for place, digest in reversed([*enumerate(self.train.digests)])}
         found = enumerate(self.test.digests)
         return [(place, first[digest]) for place, digest in found if digest in first]
 
 
 def check(source: Source) -> Findings:
-    """Read everything once; the cache is not touched."""
+    """Read all files once, without the cache."""
     with reading(source):
         layout = source.layout()
     train, test = (look(source, layout, split) for split in SPLITS)
@@ -75,7 +75,7 @@ def check(source: Source) -> Findings:
 
 
 def look(source: Source, layout: Layout, split: Split) -> Seen:
-    """Go through a split once."""
+    """Read a split once."""
     labels: list[Labels] = []
     digests: list[bytes] = []
     samples: dict[int, list[Images]] = {number: [] for number in range(len(layout.class_names))}
@@ -93,7 +93,7 @@ def look(source: Source, layout: Layout, split: Split) -> Seen:
 
 
 def compared(path: Path) -> tuple[Path, str, bool | None]:
-    """The md5 sum of a file, held against the official one."""
+    """The md5 checksum of a file, compared with the official one."""
     try:
         with open_regular(path, LARGEST_ARCHIVE) as file:
             md5 = hashlib.file_digest(file, "md5").hexdigest()
@@ -104,7 +104,7 @@ def compared(path: Path) -> tuple[Path, str, bool | None]:
 
 
 def describe(findings: Findings) -> Iterator[str]:
-    """The findings in lines."""
+    """The findings as lines of text."""
     layout = findings.layout
     shape = "x".join(str(side) for side in layout.shape)
     yield (
@@ -119,7 +119,7 @@ def describe(findings: Findings) -> Iterator[str]:
 
 
 def counts(findings: Findings) -> Iterator[str]:
-    """Images by class; classes with as many are told together."""
+    """Images per class; classes with equal counts share a line."""
     names = findings.layout.class_names
     train, test = (
         np.bincount(seen.labels, minlength=len(names)).tolist()

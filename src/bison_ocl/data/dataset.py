@@ -1,4 +1,4 @@
-"""A dataset: images to learn from, images to test on, and how many tasks to cut it into."""
+"""A dataset: training images, test images, and the number of tasks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Dataset:
     tasks: int
     class_names: tuple[str, ...]
     test_sha256: str = ""
-    """of the test images' bytes followed by their labels'; empty where nobody asked"""
+    """of the bytes of the test images and their labels; empty if not computed"""
     train_sha256: str = ""
-    """likewise of the images to learn from"""
+    """the same for the training images"""
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""A contact sheet: a few training images of every class beside its name."""
+"""Contact sheet: the name and a few training images of every class."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError, reason
 
 SIDE, GAP, NAME = 64, 4, 170
-"""Pixels of an image, between images, and for the name of a class."""
+"""pixels of an image, of the gap between images, and of the class name"""
 STRIP = NAME + EACH * (SIDE + GAP) + 4 * GAP
 ROWS = 34
-"""Classes in a column."""
+"""classes per column"""
 
 
 def draw(findings: Findings) -> Image.Image:
@@ -37,7 +37,7 @@ def draw(findings: Findings) -> Image.Image:
 
 
 def enlarged(image: Images) -> Image.Image:
-    """One image [3, H, W] at the size of the sheet; small ones keep their pixels visible."""
+    """One image [3, H, W] at the sheet's size; small images keep visible pixels."""
     picture = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0)))
     grows = max(picture.size) <= SIDE
     way = Image.Resampling.NEAREST if grows else Image.Resampling.LANCZOS
@@ -45,7 +45,7 @@ def enlarged(image: Images) -> Image.Image:
 
 
 def fitting(name: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
-    """A name no wider than its place."""
+    """A name, shortened to its width."""
     shown = name
     while font.getlength(shown) > NAME - 3 * GAP:
         shown = shown[:-2] + "…"

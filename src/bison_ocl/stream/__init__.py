@@ -1,1 +1,1 @@
-"""What arrives when: the order in which a run sees the images of a dataset, one file a stream."""
+"""Streams: tasks and order in which a run sees the images of a dataset, one file per stream."""

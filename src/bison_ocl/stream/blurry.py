@@ -1,9 +1,9 @@
-"""Tasks that share classes; such as blurry:disjoint=50,spill=10 (percent), which is the default.
+"""Tasks that share classes, such as blurry:disjoint=50,spill=10 (percent; the default).
 
-Koh et al. 2022, i-Blurry-N-M: `disjoint` (N) % of classes keep to one task, others spill.
+Koh et al. 2022, i-Blurry-N-M: `disjoint` (N) % of classes stay in one task, others spill.
 A blurry class has a home task and spills `spill` (M) % of its images, dealt evenly to all other
-tasks. In the authors' own files the spilled images of all classes are pooled and dealt to every
-task, the home included, so that there M · (T − 1) / T % leave home.
+tasks. The authors' own files pool the spilled images of all classes and deal them to every task,
+the home included, so that M · (T − 1) / T % leave home there.
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ def elsewhere(home: int, tasks: int, images: int) -> Tensor:
 
 
 def share(whole: int, percent: float) -> int:
-    """So many percent of a number, rounded half up."""
+    """A percentage of a number, rounded half up."""
     return int(whole * percent / 100 + 0.5)

@@ -10,6 +10,6 @@ from bison_ocl.stream.tasks import Stream, disjoint, equal_groups, shuffled_clas
 
 
 def class_incremental(dataset: Dataset, seed: int) -> Stream:
-    """As many tasks as the dataset is cut into."""
+    """The dataset's number of tasks, with shuffled classes."""
     groups = equal_groups(shuffled_classes(dataset, seed), dataset.tasks)
     return disjoint(dataset, seed, groups)

@@ -1,6 +1,6 @@
 """All classes shuffled together, one pass, one task: the upper reference.
 
-Aljundi et al. 2019 (MIR), "iid online": what an online learner reaches without forgetting.
+Aljundi et al. 2019 (MIR), "iid online": accuracy of an online learner without forgetting.
 """
 
 from __future__ import annotations

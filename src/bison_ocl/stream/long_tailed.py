@@ -1,8 +1,8 @@
-"""Class-incremental with few images of most classes; such as long-tailed:factor=100, the default.
+"""Class-incremental with few images of most classes, such as long-tailed:factor=100 (default).
 
 Cui et al. 2019 (class sizes); Liu et al. 2022 (long-tailed class-incremental learning, shuffled).
-`factor` is the size of the largest class over that of the smallest. Images beyond a class's size
-are left out; the test images are not touched.
+`factor` is the ratio of the largest to the smallest class size. Images beyond a class's size are
+left out; all test images stay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def long_tailed(dataset: Dataset, seed: int, factor: float = 100.0) -> Stream:
 
 
 def tail(dataset: Dataset, seed: int, factor: float) -> Tensor:
-    """Which training images stay: of each class as many as its size says, chosen by seed [N]"""
+    """Mask of the training images that stay, chosen by seed up to each class's size [N]"""
     labels = dataset.train.y.cpu()
     kept = torch.zeros_like(labels, dtype=torch.bool)
     for label, size in enumerate(sizes(labels, seed, factor, dataset.classes)):
@@ -37,7 +37,7 @@ def tail(dataset: Dataset, seed: int, factor: float) -> Tensor:
 
 
 def sizes(labels: Tensor, seed: int, factor: float, classes: int) -> list[int]:
-    """n_max · factor^(−rank / (C − 1)) by class, at least 1; the ranking is shuffled by seed."""
+    """n_max · factor^(−rank / (C − 1)) per class, at least 1; the seed shuffles the ranks."""
     largest = int(torch.bincount(labels, minlength=classes).max())
     rank = permutation(key_of(seed, 0, "class rank"), classes).tolist()
     return [max(1, round(largest * factor ** (-r / max(1, classes - 1)))) for r in rank]

@@ -1,6 +1,6 @@
 """Disjoint tasks of equally many classes, in the dataset's own order 0, 1, 2, …
 
-Wen, Heinis & Choi 2026, §5.1, unshuffled; seeds differ in the order of images in a task only.
+Wen, Heinis & Choi 2026, §5.1, unshuffled; seeds differ only in the image order within a task.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ from bison_ocl.stream.tasks import Stream, disjoint, equal_groups
 
 
 def natural(dataset: Dataset, seed: int) -> Stream:
-    """As many tasks as the dataset is cut into."""
+    """The dataset's number of tasks, with classes in natural order."""
     return disjoint(dataset, seed, equal_groups(torch.arange(dataset.classes), dataset.tasks))

@@ -1,6 +1,6 @@
-"""One class at a time: as many tasks as classes, in an order shuffled by seed.
+"""One task per class, in an order shuffled by seed.
 
-Wen, Heinis & Choi 2026, §5.1, cut as finely as it can be.
+Wen, Heinis & Choi 2026, §5.1, in the smallest possible tasks.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ from bison_ocl.stream.tasks import Stream, disjoint, shuffled_classes
 
 
 def one_class(dataset: Dataset, seed: int) -> Stream:
-    """A task for each class."""
+    """One task per class."""
     return disjoint(dataset, seed, torch.split(shuffled_classes(dataset, seed), 1))

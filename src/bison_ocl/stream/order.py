@@ -1,8 +1,8 @@
-"""Disjoint tasks as a JSON file lists them, order:PATH; shipped with the package: order:confusion.
+"""Disjoint tasks listed in a JSON file, order:PATH; included in the package: order:confusion.
 
 Wen, Heinis & Choi 2026, confusion study (order:confusion): similar CIFAR-10 classes kept apart.
-The file is a list of tasks, each a list of class ids or names; every class stands in it once.
-Seeds differ in the order of images within a task only.
+The file is a list of tasks, each a list of class ids or names, with every class exactly once.
+Seeds differ only in the image order within a task.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from bison_ocl.stream.tasks import Stream, disjoint
 Tasks = Sequence[Sequence[int | str]]
 
 LARGEST = 1 << 24
-"""Bytes of an order file."""
+"""bytes of an order file"""
 SHIPPED = ("confusion",)
 """Orders that are part of the package."""
 
 INLINE = re.compile(r"\d+(,\d+)*(/\d+(,\d+)*)*")
-"""How a record names an order, whatever file it came from: 3,4/5,1."""
+"""the form of an order in a record, independent of its file: 3,4/5,1"""
 
 
 def order(dataset: Dataset, seed: int, tasks: Tasks) -> Stream:
-    """A task for each list of classes."""
+    """One task per list of classes."""
     groups = [torch.tensor(group) for group in class_ids(dataset, tasks)]
     return disjoint(dataset, seed, groups)
 
 
 def options(text: str) -> dict[str, Tasks]:
-    """The tasks that a shipped name, a path or 3,4/5,1 stands for."""
+    """The tasks of a shipped name, a path or 3,4/5,1."""
     if INLINE.fullmatch(text):
         return {"tasks": [[int(label) for label in task.split(",")] for task in text.split("/")]}
     if not text:
@@ -48,7 +48,7 @@ def options(text: str) -> dict[str, Tasks]:
 
 
 def written(dataset: Dataset, tasks: Tasks) -> str:
-    """The shipped name of these tasks, or else their ids: 3,4/5,1."""
+    """The shipped name of these tasks, or their ids: 3,4/5,1."""
     ids = class_ids(dataset, tasks)
     names = [name for name in SHIPPED if shipped(name) == ids]
     return names[0] if names else "/".join(",".join(map(str, task)) for task in ids)
@@ -80,12 +80,12 @@ def parse(text: str, path: str) -> Tasks:
     if not all(isinstance(one, list) and one for one in lists) or not all(
         type(label) in (int, str) for label in labels
     ):
-        raise UserError(f"{path} must list tasks of class ids or names, such as [[3, 4], [5, 1]]")
+        raise UserError(f"{path}: expected lists of class ids or names, such as [[3, 4], [5, 1]]")
     return [list(task) for task in tasks]
 
 
 def class_ids(dataset: Dataset, tasks: Tasks) -> list[list[int]]:
-    """Names as ids; every class of the dataset exactly once."""
+    """The tasks as ids, refused unless every class occurs exactly once."""
     ids = [[class_id(dataset, label) for label in task] for task in tasks]
     flat = [label for task in ids for label in task]
     twice = [label for label in dict.fromkeys(flat) if flat.count(label) > 1]
@@ -93,7 +93,7 @@ def class_ids(dataset: Dataset, tasks: Tasks) -> list[list[int]]:
     for what, labels in (("names twice", twice), ("leaves out", missing)):
         if labels:
             names = ", ".join(f"{label} ({dataset.class_names[label]})" for label in labels[:5])
-            raise UserError(f"the order {what} class {names}: every class must stand in it once")
+            raise UserError(f"the order {what} class {names}: list every class exactly once")
     return ids
 
 

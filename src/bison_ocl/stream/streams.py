@@ -1,8 +1,8 @@
-"""Streams by name: one text, such as `blurry:disjoint=50,spill=10`, says which.
+"""Streams by name: one text, such as `blurry:disjoint=50,spill=10`, selects a stream.
 
-Reading the names imports no stream and no torch. A stream's module has a function of its own name,
-(dataset, seed, parameters) -> Stream. Its parameters are numbers with defaults and RANGES; where
-they are not, the module reads and writes them itself by `options` and `written`.
+Importing the names loads no stream and no torch. A stream's module has a function of its own name,
+(dataset, seed, parameters) -> Stream. Its parameters are numbers with defaults and RANGES; a module
+with other parameters reads and writes them by its own `options` and `written`.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ STREAMS: dict[str, str] = {
     "one-class": "one_class",
     "iid": "iid",
 }
-"""Name to module of this package; the first line of the module says what the stream is."""
+"""Name to module of this package; the first line of the module describes the stream."""
 
 DEFAULT = "class-incremental"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A stream that was asked for, with all its parameters."""
+    """A selected stream with all its parameters."""
 
     name: str
     options: dict[str, Any]
 
     def stream(self, dataset: Dataset, seed: int) -> Stream:
-        """The stream of a seed; nothing else decides it."""
+        """The stream of a dataset and a seed."""
         made: Stream = getattr(module_of(self.name), STREAMS[self.name])(
             dataset, seed, **self.options
         )
         return made
 
     def text(self, dataset: Dataset) -> str:
-        """The one text that names this stream, part of a run's identity; `parse` reads it."""
+        """The canonical text of this stream, part of a run's identity; `parse` reads it."""
         if not self.options:
             return self.name
         module = module_of(self.name)
@@ -60,7 +60,7 @@ class Choice:
 
 
 def parse(text: str) -> Choice:
-    """`name` or `name:parameters`; parameters left out have their defaults."""
+    """`name` or `name:parameters`; missing parameters have their defaults."""
     name, _, rest = (part.strip() for part in text.partition(":"))
     module = module_of(name)
     if hasattr(module, "options"):
@@ -71,7 +71,7 @@ def parse(text: str) -> Choice:
 
 
 def canonical(text: str, dataset: Dataset) -> str:
-    """The same stream in the one form that records keep."""
+    """The canonical text of a stream, as in records."""
     return parse(text).text(dataset)
 
 
@@ -87,6 +87,6 @@ def module_of(name: str) -> ModuleType:
 
 
 def defaults(module: ModuleType, function: str) -> dict[str, float]:
-    """What a stream's parameters are if not given, read from its signature."""
+    """The default parameters of a stream, from its signature."""
     found = signature(getattr(module, function)).parameters.values()
     return {one.name: one.default for one in found if one.default is not one.empty}

@@ -1,7 +1,7 @@
-"""The stream of a run: which images arrive in which task and order, under the run's own class ids.
+"""The stream of a run: its tasks, their images in order, and the run's own class ids.
 
-A run numbers classes by their first appearance, as a learner that knows nothing in advance would;
-`order` maps its numbers back to the dataset's. It depends on the seed, never on the method.
+A run numbers classes by first appearance, like a learner without prior knowledge; `order` maps its
+ids back to the dataset's. It depends on the seed, never on the method.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bison_ocl.rng import key_of, permutation
 
 @dataclass(frozen=True)
 class Stream:
-    """A dataset cut into tasks."""
+    """A dataset divided into tasks."""
 
     dataset: Dataset
     order: tuple[int, ...]
@@ -29,9 +29,9 @@ class Stream:
     task_of_class: tuple[int, ...]
     """the task in which each class of the run first appears"""
     images: tuple[Tensor, ...]
-    """for each task, the training images in the order they arrive"""
+    """indices of the training images of each task, in order of arrival"""
     home_of_class: tuple[int, ...] | None = None
-    """where tasks share classes, the task that each class of the run is counted in"""
+    """the home task of each class of the run, if tasks share classes"""
 
     @property
     def tasks(self) -> int:
@@ -39,16 +39,16 @@ class Stream:
 
     @property
     def overlapping(self) -> bool:
-        """Whether tasks may share classes: then accuracy is measured on the way too."""
+        """Whether tasks may share classes: then anytime accuracy is measured too."""
         return self.home_of_class is not None
 
     @property
     def column_of_class(self) -> tuple[int, ...]:
-        """The task whose accuracy each class of the run counts in: j of the matrix a[k][j]."""
+        """The column j of the matrix a[k][j] for each class of the run."""
         return self.task_of_class if self.home_of_class is None else self.home_of_class
 
     def steps(self, task: int, size: int) -> int:
-        """Batches of a task; the last one may be short."""
+        """The number of batches of a task; the last one may be short."""
         return -(-len(self.images[task]) // size)
 
     def batches(self, task: int, size: int, start: int = 0) -> Iterator[Batch]:
@@ -57,18 +57,18 @@ class Stream:
             yield Batch(stacked.x[0], stacked.y[0])
 
     def test(self, task: int) -> Batch:
-        """Test images of every class met up to the end of a task."""
+        """Test images of every class seen by the end of a task."""
         return self.test_of_first(sum(first <= task for first in self.task_of_class))
 
     def test_of_first(self, classes: int) -> Batch:
-        """Test images of so many classes, the first the run has met."""
+        """Test images of the first classes of the run."""
         labels = self.dataset.test.y
         wanted = torch.isin(labels, torch.tensor(self.order[:classes], device=labels.device))
         test = self.dataset.test[wanted]
         return Batch(test.x, self.numbered(test.y))
 
     def numbered(self, labels: Tensor) -> Tensor:
-        """The dataset's class ids as the run's."""
+        """The run's class ids of dataset ids."""
         return self._numbers.to(labels.device)[labels]
 
     @cached_property
@@ -84,8 +84,8 @@ def side_by_side(
 ) -> Iterator[Batch]:
     """Batches [S, B, ...] of a task of streams over one dataset, from number `start` on.
 
-    Indices and labels are made and moved to where the images are once; then a batch is one gather
-    for all streams, and on a GPU the host waits for nothing.
+    Indices and labels are moved to the images' device once; then a batch is one gather for all
+    streams, and on a GPU the host never waits.
     """
     train, runs = streams[0].dataset.train, len(streams)
     images = [stream.images[task].to(train.y.device) for stream in streams]
@@ -100,26 +100,26 @@ def side_by_side(
 
 
 def batch_after_batch(values: Tensor, size: int) -> Tensor:
-    """[S, n] as one row in which each batch of all streams is in one piece [S · n]"""
+    """Values [S, n] as one row [S · n] with each batch of all streams contiguous."""
     return torch.cat([batch.flatten() for batch in torch.split(values, size, dim=1)])
 
 
 def shuffled_classes(dataset: Dataset, seed: int) -> Tensor:
-    """All classes in the random order of a seed, the same for every stream that shuffles them."""
+    """All classes in the random order of a seed, equal for every shuffled stream."""
     return permutation(key_of(seed, 0, "class order"), dataset.classes)
 
 
 def equal_groups(classes: Tensor, tasks: int) -> tuple[Tensor, ...]:
-    """Classes cut into tasks in the order given; the first tasks get one more where it is odd."""
+    """Classes divided into tasks in order; the first tasks get any remaining classes."""
     if not 1 <= tasks <= len(classes):
-        raise UserError(f"{len(classes)} classes cannot be cut into {tasks} tasks")
+        raise UserError(f"{tasks} tasks: expected 1 to {len(classes)}, the number of classes")
     return torch.tensor_split(classes, tasks)
 
 
 def disjoint(
     dataset: Dataset, seed: int, groups: Sequence[Tensor], kept: Tensor | None = None
 ) -> Stream:
-    """One task for each group of classes. kept: mask of the images the stream uses, or all."""
+    """One task per group of classes. kept: mask of the images to use; None for all"""
     labels = dataset.train.y.cpu()
     usable = torch.ones_like(labels, dtype=torch.bool) if kept is None else kept
     images = [
@@ -137,7 +137,7 @@ def mixed(images: Tensor, seed: int, task: int) -> Tensor:
 def in_order_of_appearance(
     dataset: Dataset, images: Sequence[Tensor], homes: Mapping[int, int] | None = None
 ) -> Stream:
-    """Number the classes as they arrive. homes: the task of each class where tasks share them."""
+    """Number the classes as they arrive. homes: the home task per class, if tasks share them"""
     labels = dataset.train.y.cpu()
     first: dict[int, int] = {}
     for task, index in enumerate(images):

@@ -1,1 +1,1 @@
-"""Untrusted files read with a budget: pickles, archives, images."""
+"""Read untrusted files within a budget: pickles, archives, images."""

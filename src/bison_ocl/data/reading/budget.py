@@ -1,8 +1,8 @@
-"""What reading an untrusted file may cost; a file that asks for more is refused before it gets it.
+"""Budgets for reading untrusted files: a file that exceeds one is refused beforehand.
 
-A few bytes can ask for gigabytes: a length in a header, zeros that were compressed, a picture of
-one colour. Every reader of this package therefore spends a budget, which official files never use
-up. Only regular files are opened: a pipe or a device could be waited for, or read, for ever.
+A few bytes can demand gigabytes: a length in a header, compressed zeros, a picture of one colour.
+Every reader of this package therefore spends a budget, which official files never exhaust. Only
+regular files are opened: reading a pipe or a device could block or continue forever.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bison_ocl.errors import UserError
 
 @dataclass
 class Budget:
-    """An amount to spend; `over` is the error of a reader that would spend more."""
+    """An amount to spend; spending more raises `over`."""
 
     left: int
     over: Exception
@@ -34,7 +34,7 @@ class Budget:
 
 @dataclass
 class Pool:
-    """An amount that threads borrow; a thread that asks for more than is left waits."""
+    """An amount that threads borrow from; a thread waits if too little is left."""
 
     left: int
     returned: threading.Condition = field(default_factory=threading.Condition)
@@ -53,7 +53,7 @@ class Pool:
 
 
 class Bounded(io.BufferedReader):
-    """A file of which nobody may ask for more than `at_once` bytes in one read."""
+    """A file that refuses reads of more than `at_once` bytes."""
 
     def __init__(self, raw: io.FileIO, path: Path, at_once: int) -> None:
         super().__init__(raw)
@@ -66,7 +66,7 @@ class Bounded(io.BufferedReader):
 
 
 def open_regular(path: Path, most: int, at_once: int | None = None) -> Bounded:
-    """A file of at most so many bytes, or a link to one; nothing is waited for."""
+    """Open a regular file, or a link to one, of at most `most` bytes, without blocking."""
     raw = open(path, "rb", buffering=0, opener=without_waiting)  # noqa: SIM115 - Bounded closes it
     file = Bounded(raw, path, at_once or most)
     about = os.fstat(raw.fileno())
@@ -75,16 +75,16 @@ def open_regular(path: Path, most: int, at_once: int | None = None) -> Bounded:
         raise UserError(f"{path} is not a regular file: give the path of one")
     if about.st_size > most:
         file.close()
-        raise UserError(f"{path} has {about.st_size:,} bytes, but at most {most:,} are read")
+        raise UserError(f"{path} has {about.st_size:,} bytes: expected at most {most:,}")
     return file
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """Open a pipe that nobody writes to as well: what it is can then be seen."""
+    """Open without blocking, so that a pipe can be recognised and refused."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most so many bytes."""
+    """The content of a regular file of at most `most` bytes."""
     with open_regular(path, most) as file:
         return file.read()

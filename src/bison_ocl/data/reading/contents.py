@@ -1,7 +1,7 @@
 """Files of a folder or of a .tar.gz archive of that folder, opened by name.
 
-An archive's members are never written under their own names: it is decompressed once, as one
-nameless temporary file, in which they can be reached in any order. It may take MOST bytes there.
+An archive is decompressed once, to an unnamed temporary file of at most MOST bytes, which gives
+access to its members in any order. Members are never written under their own names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bison_ocl.errors import UserError
 
 BROKEN = (TarError, EOFError, zlib.error, gzip.BadGzipFile)
 MOST = 1 << 30
-"""Bytes of a file, and of an archive when decompressed; CIFAR has 190 MB."""
+"""bytes of a file, and of a decompressed archive; CIFAR has 190 MB"""
 CHUNK = 1 << 20
 
 
@@ -43,7 +43,7 @@ class Folder:
         return str(self.path / name)
 
     def stamp(self, names: tuple[str, ...]) -> list[Any]:
-        """What changes when the files do; a missing one is an error."""
+        """A value that changes with the files; a missing file is an error."""
         files = [(name, self.existing(name).stat()) for name in names]
         return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in files]
 
@@ -72,13 +72,13 @@ class Archive:
         return f"{self.path}:{self.folder}/{name}"
 
     def stamp(self, names: tuple[str, ...]) -> list[Any]:
-        """What changes when the archive does; its members are not looked at."""
+        """A value that changes with the archive, without reading its members."""
         stat = self.path.stat()
         return [[self.path.name, stat.st_size, stat.st_mtime_ns]]
 
     @cached_property
     def members(self) -> dict[str, tuple[int, int]]:
-        """Start and size of each file by name, once the archive is known to be whole."""
+        """Start and size of each file by name, after the checksum of the archive holds."""
         try:
             found = {
                 self.inside(header): (start, header.size)
@@ -86,13 +86,13 @@ class Archive:
             }
         except BROKEN as error:
             raise UserError(
-                f"{self.path} is cut off or damaged: remove it and fetch it again"
+                f"{self.path} is truncated or damaged: remove it and fetch it again"
             ) from error
         return {name: place for name, place in found.items() if name}
 
     @cached_property
     def unpacked(self) -> IO[bytes]:
-        """The archive without compression; reading to the end has checked its checksum."""
+        """The decompressed archive; gzip verifies its checksum at the end."""
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the archive
         weakref.finalize(self, file.close)
         over = f"{self.path} unpacks to more than {MOST:,} bytes: use the official archive"
@@ -107,19 +107,19 @@ class Archive:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
             raise UserError(
-                f"no room to decompress {self.path} in {tempfile.gettempdir()}: "
-                "free it, or set TMPDIR to a folder with room"
+                f"no space to decompress {self.path} in {tempfile.gettempdir()}: "
+                "free space, or set TMPDIR to another folder"
             ) from error
         return file
 
     def inside(self, member: TarInfo) -> str:
-        """The name of a member within the folder, empty for a folder; any other is refused."""
+        """The name of a member inside the folder, empty for a folder; others are refused."""
         name = PurePosixPath(member.name)
         away = name.parts[:1] not in ((), (self.folder,)) or ".." in name.parts
         plain = member.type in (REGTYPE, AREGTYPE) and len(name.parts) > 1
         if away or not (member.isdir() or plain):
             raise UserError(
-                f"refused to read {self.path}: {member.name!r} is no file inside {self.folder}/; "
+                f"refused to read {self.path}: {member.name!r} is not a file in {self.folder}/; "
                 "use the official archive"
             )
         return "" if member.isdir() else str(name.relative_to(self.folder))

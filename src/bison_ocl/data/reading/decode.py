@@ -1,9 +1,9 @@
-"""One image file as bytes [3, side, side].
+"""Decode one image file to bytes [3, side, side].
 
-Colour is what a viewer shows: grey, palette and CMYK become RGB, what is transparent lies on white,
-of 16 bits the high 8 are kept (0..65535 becomes 0..255), and the EXIF orientation is applied.
-Colour profiles are ignored; of an animation the first frame counts. Another size is squeezed to the
-square with antialiased bilinear filtering, as Mini-ImageNet was made.
+Colours match a viewer: grey, palette and CMYK become RGB, transparent pixels are put on white, 16
+bits keep the high 8 (0..65535 becomes 0..255), and the EXIF orientation is applied. Colour profiles
+are ignored; an animation gives its first frame. Other sizes are resized to the square with
+antialiased bilinear filtering, as in Mini-ImageNet.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError
 
 VERSION = 1
-"""Part of a cache's fingerprint: another number when the same file gives other bytes."""
+"""part of a cache's fingerprint; raised whenever the same file decodes to other bytes"""
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-"""The decoders that may run: pillow knows others, one of which starts Ghostscript."""
+"""the allowed decoders; pillow has others, one of which starts Ghostscript"""
 MOST_PIXELS = 64_000_000
-"""A larger image is taken for a decompression bomb."""
+"""the limit above which an image counts as a decompression bomb"""
 LONGEST = 65_535
-"""Pixels of a side, as in a JPEG: squeezing a line of 64 million takes 2 GB."""
+"""pixels of a side, as in a JPEG: resizing a line of 64 million takes 2 GB"""
 IN_WORK = Pool(MOST_PIXELS)
-"""Pixels that all threads may decode at a time, each of about 10 bytes."""
+"""pixels that all threads may decode at a time, at about 10 bytes each"""
 STRIP = 1_000_000
-"""Pixels that are brought to RGB at a time."""
+"""pixels converted to RGB at a time"""
 ORIENTATION = 0x0112
 
 
 def decode(content: bytes, side: int, name: str) -> Images:
-    """The image [3, side, side]; `name` is what to call it where that fails."""
+    """The image [3, side, side]; errors call it `name`."""
     if not content:
         raise UserError(f"{name} is empty (0 bytes): replace or remove it")
     try:
@@ -47,7 +47,7 @@ def decode(content: bytes, side: int, name: str) -> Images:
 
 
 def pixels(content: bytes, side: int) -> Images:
-    """Decode, turn upright, bring to RGB and to size."""
+    """Decode, rotate upright, convert to RGB and resize."""
     try:
         image = Image.open(BytesIO(content), formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -63,7 +63,7 @@ def pixels(content: bytes, side: int) -> Images:
 
 
 def finished(image: Image.Image, side: int) -> Images:
-    """The pixels of an image that was opened."""
+    """The pixels of an opened image."""
     image.load()
     colour = in_colour(upright(image))
     if colour.size != (side, side):
@@ -72,7 +72,7 @@ def finished(image: Image.Image, side: int) -> Images:
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """Turned as its EXIF says; broken EXIF says nothing, and the pixels are good."""
+    """Rotate an image by its EXIF orientation; broken EXIF is ignored."""
     try:
         turned = image.getexif().get(ORIENTATION, 1) != 1
         return ImageOps.exif_transpose(image) if turned else image
@@ -81,7 +81,7 @@ def upright(image: Image.Image) -> Image.Image:
 
 
 def in_colour(image: Image.Image) -> Image.Image:
-    """Any mode of pillow's as RGB, strip by strip: the steps in between take memory."""
+    """Convert any mode of pillow to RGB, strip by strip to limit memory."""
     if image.mode == "RGB" and "transparency" not in image.info:
         return image
     if image.mode == "F":
@@ -95,7 +95,7 @@ def in_colour(image: Image.Image) -> Image.Image:
 
 
 def rgb(image: Image.Image) -> Image.Image:
-    """Of 16 bits the high 8, on white what is transparent."""
+    """Convert to RGB: the high 8 of 16 bits, transparent pixels on white."""
     if image.mode.startswith("I"):
         high = np.clip(np.asarray(image) >> 8, 0, 255)
         return Image.fromarray(high.astype(np.uint8)).convert("RGB")

@@ -1,8 +1,7 @@
-"""The files below a folder or in a zip archive, with what tells whether they changed.
+"""List the files in a folder or a zip archive, with stamps that reveal changes.
 
-Nothing is unpacked: an archive is read member by member, no further than the sizes in its
-directory say. Hidden files and what systems leave behind (Thumbs.db, desktop.ini, __MACOSX) are not
-listed. Links are followed.
+Nothing is unpacked: an archive is read member by member, up to the sizes in its directory. Hidden
+and system files (Thumbs.db, desktop.ini, __MACOSX) are not listed. Links are followed.
 """
 
 from __future__ import annotations
@@ -22,36 +21,36 @@ from bison_ocl.errors import UserError, reason
 LEFT_BEHIND = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 DEEPEST = 16
 LARGEST = 256 * 2**20
-"""No image is larger; what is, is refused before it is read."""
+"""bytes of an image; a larger file is refused before it is read"""
 LARGEST_ARCHIVE = 1 << 40
 LARGEST_DIRECTORY = 1 << 27
-"""Bytes of a zip archive's directory, enough for a million images; Tiny-ImageNet's has 12 MB."""
+"""bytes of a zip archive's directory, enough for a million images; Tiny-ImageNet's has 12 MB"""
 MOST_UNPACKED, MOST_RATIO = 1 << 30, 100
-"""Bytes that any archive may unpack to, and those for each of its own: images hardly shrink."""
+"""limit of unpacked bytes, plus this many per packed byte: images hardly compress"""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Of compression; the others cannot be unpacked a little at a time."""
+"""allowed compressions; the others cannot be unpacked in pieces"""
 CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
-"""What tears a line in two, or does worse to a terminal."""
+"""characters that break a line or control a terminal"""
 
 Stamp = tuple[int, int]
-"""What changes when a file does: its size, and the time of the last change in ns or, in an archive,
-the checksum. Plain, for there are 100,000 of them."""
+"""Size of a file and its modification time in ns or, in an archive, its checksum. A plain tuple,
+because there are 100,000 of them."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Names are relative, with `/`, and sorted; folders are listed even where they are empty."""
+    """The files and folders in a place, by sorted relative names with `/`; empty folders too."""
 
     place: Path
     files: dict[str, Stamp]
     folders: frozenset[str]
 
     def path(self, name: str) -> str:
-        """The file as a person would look for it."""
+        """The full path of a file, for messages."""
         return f"{self.place}/{name}" if name else str(self.place)
 
     def size(self, name: str) -> int:
-        """Bytes of a file."""
+        """The size of a file in bytes."""
         return self.files[name][0]
 
     def read(self, name: str) -> bytes:
@@ -61,7 +60,7 @@ class Listing:
         return self.content(name)
 
     def content(self, name: str) -> bytes:
-        """Read from where it lies."""
+        """The content of a file in a folder."""
         return read_regular(self.place / name, LARGEST)
 
     def text(self, name: str) -> list[str]:
@@ -74,30 +73,32 @@ class Listing:
 
 @dataclass(frozen=True)
 class Archive(Listing):
-    """Files of a zip archive; its one top folder, where it has one, is left out of the names."""
+    """Files of a zip archive; names omit a single top folder."""
 
     archive: zipfile.ZipFile
     top: str
 
     def content(self, name: str) -> bytes:
-        """As many bytes as the directory says: what is packed might go on without end."""
+        """The content of a member, up to its size in the directory, as data may never end."""
         member = self.archive.getinfo(self.top + name)
         if member.compress_type not in METHODS:
-            raise UserError(f"{self.path(name)} is compressed in an unusual way: pack it again")
+            raise UserError(f"{self.path(name)} has an unsupported compression: pack it again")
         try:
             with self.archive.open(member) as file:
                 return file.read(member.file_size)
         # A damaged archive can end in almost any exception.
         except Exception as error:
-            raise UserError(f"{self.path(name)} cannot be unpacked ({error})") from error
+            raise UserError(
+                f"{self.path(name)} cannot be unpacked ({error}): get it again"
+            ) from error
 
 
 def listing(place: Path, skip: tuple[str, ...] = ()) -> Listing:
-    """What lies in a folder or zip archive, but for these of its entries."""
+    """The listing of a folder or zip archive, except entries to skip."""
     if os.path.isfile(place):
         return listed_archive(place, skip)
     if not os.path.isdir(place):
-        raise UserError(f"there is no folder {place}: check the path")
+        raise UserError(f"no folder {place}: check the path")
     found = dict(below(place, skip))
     files = {name: stamp for name in sorted(found) if (stamp := found[name]) is not None}
     return Listing(place, files, frozenset(found.keys() - files.keys()))
@@ -110,7 +111,7 @@ def below(place: Path, skip: tuple[str, ...]) -> Iterator[tuple[str, Stamp | Non
         while waiting:
             folder = waiting.pop()
             if folder.count("/") > DEEPEST:
-                raise UserError(f"{place}/{folder} lies too deep: is it a link to itself?")
+                raise UserError(f"{place}/{folder} is too deep: remove links to parent folders")
             with os.scandir(f"{place}/{folder}") as entries:
                 for entry in entries:
                     name = folder + entry.name
@@ -125,7 +126,7 @@ def below(place: Path, skip: tuple[str, ...]) -> Iterator[tuple[str, Stamp | Non
 
 
 def stamp_of(entry: os.DirEntry[str]) -> Stamp:
-    """Size and time of a plain file; a pipe or device would be waited for, for ever."""
+    """Size and time of a plain file; reading a pipe or device could block forever."""
     about = entry.stat()
     if not stat.S_ISREG(about.st_mode):
         raise UserError(f"{entry.path} is not a plain file: remove it")
@@ -133,7 +134,7 @@ def stamp_of(entry: os.DirEntry[str]) -> Stamp:
 
 
 def left_behind(name: str) -> bool:
-    """Hidden, or written by a system and not by a person."""
+    """Whether a file is hidden or written by a system."""
     return name.startswith(".") or name.lower() in LEFT_BEHIND
 
 
@@ -158,7 +159,7 @@ def listed_archive(place: Path, skip: tuple[str, ...]) -> Listing:
 
 
 def opened(place: Path) -> zipfile.ZipFile:
-    """A zip archive whose directory is whole and promises no more than its budget."""
+    """Open a zip archive whose directory is complete and within its budget."""
     file = open_regular(place, LARGEST_ARCHIVE, at_once=LARGEST_DIRECTORY)
     try:
         archive = zipfile.ZipFile(file)
@@ -166,7 +167,7 @@ def opened(place: Path) -> zipfile.ZipFile:
     # A damaged directory can end in almost any exception.
     except Exception as error:
         file.close()
-        raise UserError(f"{place} is not a whole zip archive ({error}): get it again") from error
+        raise UserError(f"{place} is not a complete zip archive ({error}): get it again") from error
     most = MOST_UNPACKED + MOST_RATIO * place.stat().st_size
     budget = Budget(most, UserError(f"{place} unpacks to more than {most:,} bytes: get it again"))
     for member in archive.infolist():
@@ -176,18 +177,18 @@ def opened(place: Path) -> zipfile.ZipFile:
 
 
 def plain_name(place: Path, name: str) -> None:
-    """Refuse a name that would tear a line in two."""
+    """Refuse a name with a control character."""
     if CONTROL.search(name):
         raise UserError(f"{place}: {name!r} has a control character in its name: rename it")
 
 
 def top_folder(names: dict[str, zipfile.ZipInfo]) -> str:
-    """The folder, with its `/`, that holds the whole archive; empty where none does."""
+    """The single top folder of an archive, with its `/`; empty if there is none."""
     tops = {name.split("/")[0] for name in names}
     return f"{tops.pop()}/" if len(tops) == 1 and all("/" in name for name in names) else ""
 
 
 def parents(name: str) -> Iterator[str]:
-    """The folders above a name, or the folder itself where the name ends with `/`."""
+    """The folders above a name, and the folder itself if the name ends with `/`."""
     parts = name.split("/")[:-1]
     return ("/".join(parts[: depth + 1]) for depth in range(len(parts)))

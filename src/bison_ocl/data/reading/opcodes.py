@@ -1,10 +1,9 @@
-"""The opcodes of a pickle, walked through before any of them runs.
+"""Check the opcodes of a pickle before any of them runs.
 
-A pickle can ask for far more than it holds: nine bytes make the unpickler reserve 4 GB for its
-memo, and a list that is used twice in a list that is used twice, and so on, takes for ever to go
-through. Here every length must lie within the file, the memo is small, and a list, tuple or dict
-is used once, at most DEEPEST deep. Loading what passes takes time and memory in proportion to the
-file.
+A small pickle can be costly to load: nine bytes make the unpickler reserve 4 GB for its memo, and
+nested lists that each use their element twice take exponential time. Here every length must lie
+within the file, the memo is small, and a list, tuple or dict is used once, at most DEEPEST deep.
+Loading a pickle that passes takes time and memory in proportion to the file.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ MOST_OPCODES = 1_500_000
 MOST_KEYS = 20_000
 """in all dicts of a pickle: keys that collide take quadratic time"""
 MOST_REPEATED = 1 << 26
-"""bytes of texts that are taken from the memo, for each use may copy them"""
+"""bytes of texts taken from the memo, because each use may copy them"""
 DEEPEST = 16
 
 UNUSED = {
     *("POP", "POP_MARK", "DUP", "EMPTY_SET", "ADDITEMS", "FROZENSET", "EXT1", "EXT2", "EXT4"),
     *("INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "NEXT_BUFFER", "READONLY_BUFFER"),
 }
-"""What no pickle of dicts, lists and arrays contains."""
+"""opcodes that no pickle of dicts, lists and arrays contains"""
 OPCODES = {op.code.encode("latin1"): op for op in pickletools.opcodes}
 FROM_MEMO = {"GET", "BINGET", "LONG_BINGET"}
 TO_MEMO = {"PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"}
@@ -40,18 +39,18 @@ LENGTHS = {
     pickletools.TAKEN_FROM_ARGUMENT4U: 4,
     pickletools.TAKEN_FROM_ARGUMENT8U: 8,
 }
-"""Bytes that say how long an argument is."""
+"""bytes of the length field of an argument"""
 
 
 class Refused(Exception):
-    """The pickle asks for something that data never needs."""
+    """A pickle with something that plain data never needs."""
 
 
 class Value(NamedTuple):
-    """What the walk knows of a value on the stack."""
+    """A value on the stack, as far as the walk tracks it."""
 
     depth: int = 0
-    """of a list, tuple or dict, from 1; 0 for what holds no other value"""
+    """nesting depth of a list, tuple or dict, from 1; 0 for a plain value"""
     size: int = 0
     """bytes of a text"""
 
@@ -60,7 +59,7 @@ LEAF, MARK = Value(), Value(depth=-1)
 
 
 class Walk:
-    """The stack and the memo that the unpickler would have."""
+    """Simulates the stack and the memo of the unpickler."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self.file, self.left = file, size
@@ -71,7 +70,7 @@ class Walk:
         self.repeated = Budget(MOST_REPEATED, Refused("it repeats long texts"))
 
     def run(self) -> None:
-        """Go on to the end of the pickle."""
+        """Walk to the end of the pickle."""
         while (op := OPCODES[self.read(1)]).name != "STOP":
             if op.name in UNUSED:
                 raise Refused(f"it has the opcode {op.name}")
@@ -79,7 +78,7 @@ class Walk:
             self.step(op, self.argument(op))
 
     def step(self, op: OpcodeInfo, argument: int) -> None:
-        """Do to the stack what the opcode does."""
+        """Apply an opcode to the stack."""
         if op.name == "MARK":
             self.stack.append(MARK)
         elif op.name in TO_MEMO:
@@ -93,14 +92,14 @@ class Walk:
             self.stack.append(self.made(op, argument))
 
     def once(self, value: Value) -> Value:
-        """A value from the memo; no container may be used again."""
+        """A value from the memo; containers may not be used twice."""
         if value.depth:
             raise Refused("it uses a list, tuple or dict in two places")
         self.repeated.spend(value.size)
         return value
 
     def made(self, op: OpcodeInfo, argument: int) -> Value:
-        """What an opcode makes of the values that it takes from the stack."""
+        """The value that an opcode makes from the values it takes."""
         used = self.used(op)
         if op.name in WITH_KEYS:
             self.keys.spend(len(used))
@@ -114,7 +113,7 @@ class Walk:
         return Value(depth)
 
     def used(self, op: OpcodeInfo) -> list[Value]:
-        """Take from the stack what an opcode uses."""
+        """Take the values that an opcode uses from the stack."""
         if not op.stack_before:
             return []
         names = [value.name for value in op.stack_before]
@@ -132,7 +131,7 @@ class Walk:
         return values
 
     def argument(self, op: OpcodeInfo) -> int:
-        """The number after an opcode, or the length of what is there instead."""
+        """The numeric argument of an opcode, or the length of any other argument."""
         if not op.arg:
             return 0
         if op.arg.n == pickletools.UP_TO_NEWLINE:
@@ -160,7 +159,7 @@ class Walk:
         return content
 
     def skip(self, length: int) -> None:
-        """Pass over an argument; one that is longer than the file is refused."""
+        """Skip an argument; one longer than the file is refused."""
         if length > self.left:
             raise EOFError
         self.left -= length
@@ -168,7 +167,7 @@ class Walk:
 
 
 def check(file: IO[bytes]) -> None:
-    """Refuse a pickle that asks for more than it holds; any other error says that it is broken."""
+    """Refuse a pickle that is costly to load; any other exception means that it is broken."""
     size = file.seek(0, 2)
     if size > MOST_BYTES:
         raise Refused(f"it has more than {MOST_BYTES:,} bytes")

@@ -1,8 +1,8 @@
-"""The files and folders of a tar archive, found in one walk over its headers.
+"""Find the files and folders of a tar archive in one pass over its headers.
 
-Python's tarfile unpacks sparse files (345 bytes become gigabytes) and, before 3.11.14, goes in
-circles at a negative size. Official archives hold plain files and folders: here the size in a
-header must lie within the archive, and an extended header must not change a name or a size.
+Python's tarfile unpacks sparse files (345 bytes become gigabytes) and, before 3.11.14, loops at a
+negative size. Official archives hold plain files and folders: here the size in a header must lie
+within the archive, and an extended header must not change a name or a size.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from bison_ocl.data.reading.budget import Budget
 
 MOST_MEMBERS = 10_000
 MOST_EXTENDED = 1 << 16
-"""Bytes of an extended header."""
+"""bytes of an extended header"""
 CHANGES = (b"path=", b"size=", b"GNU.sparse")
-"""What an extended header must not say; times and owners do not matter."""
+"""forbidden contents of an extended header; times and owners are harmless"""
 
 
 def members(file: IO[bytes]) -> Iterator[tuple[TarInfo, int]]:
-    """Every header of an archive, and where the content begins."""
+    """Every header of an archive, and the start of its content."""
     headers = Budget(MOST_MEMBERS, ReadError(f"more than {MOST_MEMBERS:,} members"))
     end, start = file.seek(0, 2), 0
     if not end:
@@ -48,6 +48,6 @@ def header_block(file: IO[bytes], start: int) -> bytes:
 
 
 def check_extended(content: bytes) -> None:
-    """Refuse an extended header that says anything which matters here."""
+    """Refuse an extended header that changes a name or a size."""
     if len(content) > MOST_EXTENDED or any(word in content for word in CHANGES):
         raise ReadError("an extended header")

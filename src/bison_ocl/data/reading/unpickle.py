@@ -1,8 +1,8 @@
-"""Reads pickled dicts, lists, texts, numbers and numeric arrays; any other pickle is refused.
+"""Read pickled dicts, lists, texts, numbers and numeric arrays; refuse any other pickle.
 
-A pickle is a program that may call whatever it can name. Here it can name eight things, all ours:
-not even numpy's own functions run on what the file says, because a forged dtype could make them
-read memory they should not. What it would cost is known before it runs: see opcodes.py.
+A pickle is a program that can call anything it can name. Here it can name eight functions, all
+ours: not even numpy's own functions run on the file's values, because a forged dtype could make
+them read out of bounds. opcodes.py limits the cost before anything runs.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ def load(file: IO[bytes], path: str | Path) -> Any:
         raise
     except Exception as error:
         # A broken pickle can end in almost any exception.
-        raise UserError(f"{path} is cut off or not a pickle: use another copy") from error
+        raise UserError(f"{path} is truncated or not a pickle: use another copy") from error
 
 
 def text(value: str | bytes) -> str:
-    """A name or key, whichever Python wrote it."""
+    """A name or key, written by Python 2 or 3."""
     return value.decode("latin1") if isinstance(value, bytes) else value
 
 
 def named(value: Any) -> dict[str, Any] | None:
-    """A dict with its names as texts; None for anything else."""
+    """A dict with text keys; None for anything else."""
     if not isinstance(value, dict) or not all(isinstance(key, str | bytes) for key in value):
         return None
     return {text(key): item for key, item in value.items()}
 
 
 def integers(value: Any) -> NDArray[np.int64]:
-    """The integers of a list or array, in one row; ValueError where there is anything else."""
+    """The integers of a list or array, flattened; ValueError for anything else."""
     flat = isinstance(value, list) and all(type(each) is int for each in value)
     if not flat and not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
         raise ValueError("not integers")
@@ -59,7 +59,7 @@ def integers(value: Any) -> NDArray[np.int64]:
 
 
 class Restricted(pickle.Unpickler):
-    """An unpickler that finds nothing but what stands in ADMITTED."""
+    """An unpickler that can name only the functions in ADMITTED."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in ADMITTED:
@@ -86,7 +86,7 @@ class Admitted:
 
 
 class Kind:
-    """Stands in for a numpy dtype: a number type and its byte order."""
+    """Replaces a numpy dtype: a number type and its byte order."""
 
     def __init__(self, code: str | bytes) -> None:
         self.code, self.order = text(code), "="
@@ -104,7 +104,7 @@ class Kind:
 
 
 class Array:
-    """Stands in for a numpy array that is being put together."""
+    """Replaces a numpy array while it is built."""
 
     value: NDArray[Any]
 
@@ -114,7 +114,7 @@ class Array:
 
 
 def plain(value: Any) -> Any:
-    """Containers with the finished arrays in place of the stand-ins."""
+    """Containers with finished arrays instead of `Array` objects."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,1 +1,1 @@
-"""Datasets by name: what each reads, from which files."""
+"""Datasets: one file per dataset or form of its files."""

@@ -1,4 +1,4 @@
-"""The files of CIFAR-10 and CIFAR-100: the Python or binary version, packed or not."""
+"""Files of CIFAR-10 and CIFAR-100: Python or binary version, as archive or folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bison_ocl.data.sources.source import SPLITS, Images, Labels, Layout, Split
 from bison_ocl.errors import UserError, reason
 
 RULES = 1
-"""Version of the reading rules: a cache made by others is not used."""
+"""version of the reading rules; caches of another version are not used"""
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
 
 
 class Reader(Protocol):
-    """How a version of the files writes images and class names."""
+    """Reads images and class names of one version of the files."""
 
     def images(self, file: IO[bytes], title: str) -> tuple[Images, Labels]: ...
 
@@ -49,7 +49,7 @@ class Variant:
     title: str
     tasks: int
     class_names: tuple[str, ...]
-    """where the files have none"""
+    """used if the files have none"""
     versions: tuple[Version, ...]
 
 
@@ -95,7 +95,7 @@ class Cifar:
             yield x.reshape(-1, *SHAPE), y
 
     def class_names(self) -> tuple[str, ...]:
-        """As the files say, else the usual ones."""
+        """The class names in the files, else the usual ones."""
         if not self.files.has(self.version.names):
             return self.variant.class_names
         title = self.files.title(self.version.names)
@@ -150,7 +150,7 @@ class Binary:
     def images(self, file: IO[bytes], title: str) -> tuple[Images, Labels]:
         raw, record = file.read(), self.labels + PIXELS
         if len(raw) % record:
-            raise UserError(f"{title} is cut off or no binary CIFAR file: use another copy")
+            raise UserError(f"{title} is truncated or no binary CIFAR file: use another copy")
         table = np.frombuffer(raw, np.uint8).reshape(-1, record)
         return table[:, self.labels :], table[:, self.labels - 1].astype(np.int64)
 
@@ -159,7 +159,7 @@ class Binary:
 
 
 def find(variant: Variant, place: Path) -> Cifar:
-    """The files in a place, in a folder of it, or the place itself."""
+    """The files in a place or in its subfolder of that name."""
     try:
         for spot in (place, place / variant.name):
             for version in variant.versions:
@@ -174,7 +174,7 @@ def find(variant: Variant, place: Path) -> Cifar:
 
 
 def present(version: Version, spot: Path) -> Folder | Archive | None:
-    """A version of the files: its archive, the folder it unpacks to, or a folder like that."""
+    """A version of the files: its archive, its unpacked folder, or that folder's contents."""
     if spot.is_file():
         return Archive(spot, version.folder) if spot.name == version.archive else None
     if (spot / version.archive).is_file():

@@ -1,7 +1,7 @@
-"""One folder a class: which images belong to which class.
+"""Images in one folder per class.
 
-A class is a folder; its images may lie deeper in it. Text files (*.txt) in it are ignored, any
-other file that is no image is named. Beside the class folders only an image is out of place.
+Images may be in subfolders of their class folder. There, text files (*.txt) are ignored and other
+files that are no images are refused. Next to the class folders only images are refused.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def class_folders(files: Listing, part: str = "") -> Classes:
 
 
 def wanted(files: Listing, name: str, in_class: bool) -> bool:
-    """Whether a file is an image of a class; a file that should not be there is an error."""
+    """Whether a file is an image of a class; misplaced files are an error."""
     image = name.lower().endswith(SUFFIXES)
     if image and not in_class:
-        raise UserError(f"{files.path(name)} lies beside the class folders: move it into one")
+        raise UserError(f"{files.path(name)} is outside the class folders: move it into one")
     if in_class and not image and not name.lower().endswith(".txt"):
-        raise UserError(f"{files.path(name)} is no image ({', '.join(SUFFIXES)}): remove it")
+        raise UserError(f"{files.path(name)} is not an image ({', '.join(SUFFIXES)}): remove it")
     return image
 
 
 def expect_classes(where: str, found: Collection[str], expected: Collection[str]) -> None:
-    """Raise unless exactly these classes are there."""
+    """Refuse missing or unexpected classes."""
     for what, names in (
         ("is missing", [name for name in expected if name not in found]),
-        (f"is none of the {len(expected)} expected", [n for n in found if n not in expected]),
+        (f"is not one of the {len(expected)} expected", [n for n in found if n not in expected]),
     ):
         if names:
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
@@ -55,7 +55,7 @@ def expect_classes(where: str, found: Collection[str], expected: Collection[str]
 
 
 def expect_images(where: str, classes: Mapping[str, Sized], count: int) -> None:
-    """Raise unless every class has exactly so many images."""
+    """Refuse a class with another number of images."""
     wrong = [name for name, images in classes.items() if len(images) != count]
     if wrong:
         more = f" (and {len(wrong) - 1} more classes differ)" if len(wrong) > 1 else ""

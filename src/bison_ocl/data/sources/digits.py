@@ -29,7 +29,7 @@ def load() -> Dataset:
 
 
 def from_bytes(content: bytes) -> Dataset:
-    """The dataset in the file, if that is the published one."""
+    """The dataset in the file, refused if its checksum differs."""
     if hashlib.sha256(content).hexdigest() != SHA256:
         raise UserError("digits.npz of bison-ocl is damaged: install the package again")
     with np.load(BytesIO(content), allow_pickle=False) as arrays:

@@ -1,11 +1,11 @@
-"""Your own images: a folder (or zip archive) with one sub-folder a class.
+"""Your own images: a folder (or zip archive) with one subfolder per class.
 
 PATH/CLASS/image, or PATH/train/CLASS/image and PATH/test/CLASS/image.
-`folder:PATH` with PATH/CLASS/..., of which a share of every class is held out for testing; or with
-PATH/train/CLASS/... and PATH/test/CLASS/... (else PATH/val), used as given. Classes are numbered in
-the order of their names. Held out is an image that draws less than the share; its number comes from
-`folder 1, seed 0/CLASS/PATH IN THE CLASS` (see held_out.py), so adding images moves no other. The
-share is therefore met on average; a class keeps at least one image on either side.
+From PATH/CLASS/..., a share of every class is held out for testing; PATH/train/CLASS/... and
+PATH/test/CLASS/... (or PATH/val) are used as given. Classes are numbered in the order of their
+names. An image is held out if its draw, from `folder 1, seed 0/CLASS/PATH IN THE CLASS` (see
+held_out.py), is below the share, so that adding images moves no other. The share is therefore met
+on average; each class keeps at least one image in both splits.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ SMALLEST, LARGEST = 8, 1024
 def source(
     path: Path, image_size: int = 32, tasks: int | None = None, held_out: float = 0.2
 ) -> Source:
-    """The images of a folder, all brought to one size."""
+    """The images of a folder, all resized to one size."""
     if not SMALLEST <= image_size <= LARGEST:
-        raise UserError(f"image size {image_size}: choose {SMALLEST} to {LARGEST}")
+        raise UserError(f"image size {image_size}: expected {SMALLEST} to {LARGEST} pixels")
     if not 0 < held_out < 1:
-        raise UserError(f"held-out share {held_out}: choose a number between 0 and 1")
-    if os.path.isfile(path):  # pathlib's would raise where the path is too long or not allowed
+        raise UserError(f"held-out share {held_out}: expected a number between 0 and 1")
+    if os.path.isfile(path):  # pathlib's would raise if the path is too long or forbidden
         rules = {"rule": RULE, "side": image_size, "tasks": tasks, "held out": held_out}
         read = partial(from_files, path, image_size, tasks, held_out)
         return Deferred(f"folder:{path}", path, rules, read)
@@ -47,7 +47,7 @@ def from_files(path: Path, image_size: int, tasks: int | None, held_out: float) 
     given = {"train", "test"} <= files.folders or {"train", "val"} <= files.folders
     train, test = as_given(files) if given else drawn(files, held_out)
     if len(train) < 2:
-        raise UserError(f"{path} has {len(train)} class folders: at least 2 are needed")
+        raise UserError(f"{path} has {len(train)} class folders: expected at least 2")
     return Pictures(
         name=f"folder:{path}",
         files=files,
@@ -60,7 +60,7 @@ def from_files(path: Path, image_size: int, tasks: int | None, held_out: float) 
 
 
 def as_given(files: Listing) -> tuple[Classes, Classes]:
-    """The classes of train/, and of test/ or else val/."""
+    """The classes of train/, and of test/ or val/."""
     part = "test" if "test" in files.folders else "val"
     train, test = class_folders(files, "train"), class_folders(files, part)
     expect_classes(files.path(part), test, train)
@@ -70,7 +70,7 @@ def as_given(files: Listing) -> tuple[Classes, Classes]:
 
 
 def drawn(files: Listing, held_out: float) -> tuple[Classes, Classes]:
-    """Every class cut in two by the rule."""
+    """Every class split by the rule."""
     train: Classes = {}
     test: Classes = {}
     classes = class_folders(files)
@@ -84,18 +84,18 @@ def drawn(files: Listing, held_out: float) -> tuple[Classes, Classes]:
 
 
 def expect_at_least(where: str, classes: Classes, count: int) -> None:
-    """Raise where a class has too few images."""
+    """Refuse a class with too few images."""
     for class_name, names in classes.items():
         if len(names) < count:
             raise UserError(
-                f"{where}: class {class_name!r} has {len(names)} images, at least {count} needed"
+                f"{where}: class {class_name!r} has {len(names)} images, expected at least {count}"
             )
 
 
 def task_count(classes: int, wanted: int | None) -> int:
-    """As wanted; else the most tasks up to 5 that divide the classes; else up to 5 unequal ones."""
+    """The wanted number of tasks; by default the most, up to 5, that divide the classes, else 5."""
     if wanted is None:
         return next((n for n in (5, 4, 3, 2) if classes % n == 0), min(5, classes))
     if not 1 <= wanted <= classes:
-        raise UserError(f"{wanted} tasks: choose 1 to {classes}, the number of classes")
+        raise UserError(f"{wanted} tasks: expected 1 to {classes}, the number of classes")
     return wanted

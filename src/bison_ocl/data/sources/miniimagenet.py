@@ -1,13 +1,13 @@
 """Photographs of 100 classes, 84x84, 500 + 100 images each, in 10 tasks of 10.
 
 Mini-ImageNet: Vinyals et al. 2016, Matching Networks for One Shot Learning.
-In the data folder, or in `mini-imagenet` in it, lie either
+The data folder, or `mini-imagenet` in it, holds either
 - mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl;
 - images/ with train.csv, val.csv and test.csv (columns filename, label);
-- class folders of 600 images, however classes or images are spread over train/, val/ and test/.
-The folders may also lie in `mini-imagenet.zip`. Class folders are named by WordNet ids. In every
-form miniimagenet_rule.py says what is for testing, as the field draws it: at random in each class.
-Folders that somebody cut by file name are put together again: theirs is another benchmark.
+- class folders of 600 images, in any distribution over train/, val/ and test/.
+The folders may also be in `mini-imagenet.zip`. Class folders are named by WordNet ids. In every
+form miniimagenet_rule.py chooses the test images, as in the field: at random in each class. Folders
+split by file name are merged first, because such a split is another benchmark.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ NAME = "split-miniimagenet"
 PARTS = ("train", "val", "test")
 TABLES = tuple(f"{part}.csv" for part in PARTS)
 ADVICE = (
-    "there is no Mini-ImageNet: put the three mini-imagenet-cache-*.pkl, the class folders, or "
+    "no Mini-ImageNet found: put the three mini-imagenet-cache-*.pkl, the class folders, or "
     "images/ with train.csv, val.csv and test.csv into a folder mini-imagenet in the data folder"
 )
 
 
 def source(place: Path, benchmark: Benchmark | None = None) -> Source:
-    """Whichever form of Mini-ImageNet lies there."""
+    """Mini-ImageNet in whichever form the place holds."""
     benchmark = benchmark or official()
     marks = {*PICKLES, *TABLES, "train", *benchmark.classes}
     root = locate(place, {"miniimagenet", "splitminiimagenet"}, marks, ADVICE)
@@ -53,7 +53,7 @@ def source(place: Path, benchmark: Benchmark | None = None) -> Source:
 
 
 def from_files(files: Listing, benchmark: Benchmark) -> Pictures:
-    """The images that tables or folders sort into classes."""
+    """The images, with their classes from tables or folders."""
     if any(name in files.files for name in TABLES):
         return by_rule(files, from_tables(files), benchmark)
     parts = [class_folders(files, part) for part in PARTS if part in files.folders]
@@ -61,7 +61,7 @@ def from_files(files: Listing, benchmark: Benchmark) -> Pictures:
 
 
 def together(parts: Sequence[Classes]) -> Classes:
-    """All images of each class, whichever parts they are in."""
+    """All images of each class, from all parts."""
     found: Classes = {}
     for part in parts:
         for class_name, names in part.items():
@@ -90,17 +90,17 @@ def by_rule(files: Listing, classes: Classes, benchmark: Benchmark) -> Pictures:
 
 
 def checked(where: str, classes: Classes, benchmark: Benchmark) -> Classes:
-    """The classes in the order of their ids, all there with as many images as belong."""
+    """The classes in the order of their ids, refused if classes or images are missing."""
     expect_classes(where, classes, benchmark.classes)
     expect_images(where, classes, benchmark.each)
     for class_name, names in classes.items():
         if len({stem(name) for name in names}) < benchmark.each:
-            raise UserError(f"{where}: class {class_name} has two images of one name: rename one")
+            raise UserError(f"{where}: class {class_name} has two images with one name: rename one")
     return {name: sorted(classes[name], key=stem) for name in sorted(benchmark.classes)}
 
 
 def stem(name: str) -> str:
-    """A file's name without its folders and its ending."""
+    """A file's name without its folders and extension."""
     return name.rpartition("/")[2].rpartition(".")[0]
 
 
@@ -113,7 +113,7 @@ def from_tables(files: Listing) -> Classes:
             if not file or not label or CONTROL.search(file + label):
                 raise UserError(f"{where} has no file name or no label: replace the file")
             if name not in files.files:
-                raise UserError(f"{where} names {files.path(name)}, which is not there")
+                raise UserError(f"{where} names {files.path(name)}, which is missing: add it")
             classes.setdefault(label, []).append(name)
     return classes
 

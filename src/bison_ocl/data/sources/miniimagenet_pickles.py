@@ -1,7 +1,7 @@
 """Mini-ImageNet from the three cache pickles of Ren et al. (2018): 64 + 16 + 20 classes.
 
-Each is a dict: image_data, bytes [N, 84, 84, 3], and class_dict, WordNet id to places in it. One
-pickle at a time is in memory (the largest has 813 MB), and only while the cache is built.
+Each is a dict: image_data, bytes [N, 84, 84, 3], and class_dict, WordNet id to indices. One pickle
+at a time is in memory (the largest has 813 MB), and only while the cache is built.
 """
 
 from __future__ import annotations
@@ -56,32 +56,32 @@ class Pickles:
         return Layout((3, wanted.side, wanted.side), train, test, wanted.tasks, names)
 
     def images(self, split: Split) -> Iterator[tuple[Images, Labels]]:
-        """A class at a time, in the order of the files and of the classes in them."""
+        """One class at a time, in the order of the files and of their classes."""
         read: set[str] = set()
         for path in self.paths:
             yield from self.of_file(path, split, read)
         expect_classes(str(self.place), read, self.benchmark.classes)
 
     def of_file(self, path: Path, split: Split, read: set[str]) -> Iterator[tuple[Images, Labels]]:
-        """The classes of one file, which are added to those read; at the end it is forgotten."""
+        """The classes of one file, which are added to `read`; the file is then released."""
         label = {wnid: number for number, wnid in enumerate(sorted(self.benchmark.classes))}
         pixels, classes = content(path, self.benchmark)
         if both := read & set(classes):
-            raise UserError(f"{path}: class {min(both)} is in another of the three files too")
+            raise UserError(f"{path}: class {min(both)} is also in another of the three files")
         read |= set(classes)
         for wnid in sorted(classes):
             x = pixels[classes[wnid][self.chosen(wnid, split)]].transpose(0, 3, 1, 2)
             yield np.ascontiguousarray(x), np.full(len(x), label[wnid], dtype=np.int64)
 
     def chosen(self, wnid: str, split: Split) -> list[int]:
-        """The places in a class, from 0, of the images of a split."""
+        """The indices within a class, from 0, of the images of a split."""
         places = [str(place) for place in range(self.benchmark.each)]
         held_out = self.benchmark.held_out(wnid, places)
         return [int(place) for place in places if (place in held_out) == (split == "test")]
 
 
 def content(path: Path, benchmark: Benchmark) -> tuple[Images, dict[str, Labels]]:
-    """The images [N, side, side, 3] of a pickle, and where in it each class is."""
+    """The images [N, side, side, 3] of a pickle, and the indices of each class."""
     with open_regular(path, MOST_BYTES) as file:
         loaded = unpickle.named(unpickle.load(file, path)) or {}
     pixels, places = loaded.get("image_data"), unpickle.named(loaded.get("class_dict"))
@@ -98,11 +98,11 @@ def content(path: Path, benchmark: Benchmark) -> tuple[Images, dict[str, Labels]
 def class_places(
     path: Path, places: dict[str, Any], images: int, benchmark: Benchmark
 ) -> dict[str, Labels]:
-    """Where each class is; every class is known, has all its images, and shares none."""
+    """The indices of each class, refused unless classes are known, complete and disjoint."""
     for wnid in places:
         if wnid not in benchmark.classes:
             raise UserError(
-                f"{path}: class {wnid} is none of the {len(benchmark.classes)} expected"
+                f"{path}: class {wnid} is not one of the {len(benchmark.classes)} expected"
             )
     try:
         classes = {wnid: unpickle.integers(index) for wnid, index in places.items()}
@@ -113,5 +113,5 @@ def class_places(
     if len(np.unique(every)) < len(every):
         raise UserError(f"{path}: class_dict is damaged: use the official file")
     if len(every) and (every.min() < 0 or every.max() >= images):
-        raise UserError(f"{path}: class_dict names images that are not there")
+        raise UserError(f"{path}: class_dict names missing images: use the official file")
     return classes

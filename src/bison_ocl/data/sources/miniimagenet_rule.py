@@ -1,10 +1,10 @@
-"""The 100 classes of Mini-ImageNet, and which 100 of a class's 600 images are for testing.
+"""The 100 classes of Mini-ImageNet, and the rule that selects 100 of 600 images for testing.
 
 Rule 1, seed 0: an image draws its number from `split-miniimagenet 1, seed 0/CLASS/IMAGE` (see
 held_out.py), and the 100 lowest of a class are the test images. CLASS is the WordNet id; IMAGE is
-the file name without its ending, so that every source with the names of Ravi & Larochelle (2017)
-gives the same images. The cache pickles have no file names: there IMAGE is the image's place in its
-class, from 0, and the test images are others.
+the file name without its extension, so that every source with the names of Ravi & Larochelle (2017)
+gives the same images. The cache pickles have no file names: there IMAGE is the image's index in its
+class, from 0, and the test images differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RULE = "split-miniimagenet 1, seed 0"
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What belongs in the dataset; another one only in tests."""
+    """The expected contents of the dataset; tests use smaller ones."""
 
     classes: dict[str, str]
     """WordNet id to name; class ids follow the order of the WordNet ids"""
@@ -31,7 +31,7 @@ class Benchmark:
 
     @property
     def each(self) -> int:
-        """Images of a class."""
+        """The number of images per class."""
         return self.train + self.test
 
     def held_out(self, class_name: str, images: Sequence[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""A source of image files: which file shows which class, to train or to test."""
+"""A source of image files with their classes and splits."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from bison_ocl.data.sources.source import SPLITS, Images, Labels, Layout, Split
 from bison_ocl.errors import UserError
 
 CHUNK = 256
-"""Images decoded at a time."""
+"""images decoded at a time"""
 
 
 Picture = tuple[str, int]
-"""A file and the id of its class."""
+"""a file and its class id"""
 
 
 @dataclass
 class Pictures:
-    """Image files of a listing with their classes, in the order they are decoded."""
+    """Image files of a listing with their classes, in decoding order."""
 
     name: str
     files: Listing
     rule: str
-    """how files became classes and splits, with its version"""
+    """the rule for classes and splits, with its version"""
     side: int
     tasks: int
     class_names: tuple[str, ...]
@@ -65,7 +65,7 @@ class Pictures:
         return Layout(shape, train, test, self.tasks, self.class_names)
 
     def images(self, split: Split) -> Iterator[tuple[Images, Labels]]:
-        """Decoded by all cores, a chunk at a time, in order."""
+        """The images in order, decoded in chunks by all cores."""
         pictures = self.splits[split]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for start in range(0, len(pictures), CHUNK):
@@ -80,5 +80,5 @@ class Pictures:
 
 
 def labelled(classes: Classes) -> list[Picture]:
-    """Pictures in the order of their classes, whose ids are their places in it."""
+    """Pictures in the order of their classes, whose ids are their positions."""
     return [(name, label) for label, names in enumerate(classes.values()) for name in names]

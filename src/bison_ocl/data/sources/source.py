@@ -1,6 +1,6 @@
-"""What a dataset on disk must say of itself to be cached, checked and opened.
+"""Interface of a dataset on disk, for caching, checking and opening it.
 
-A source finds its files when it is made, and raises UserError where they are missing or broken.
+A source finds its files when it is made, and raises UserError if they are missing or broken.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Layout:
 
 
 class Source(Protocol):
-    """Files of one dataset, wherever and in whichever official form they lie.
+    """Files of one dataset, in any place and official form.
 
-    It may also have `paths`: the files whose checksums `data check` holds against official ones.
+    It may also have `paths`: the files whose checksums `data check` compares with official ones.
     """
 
     name: str
 
     def fingerprint(self) -> dict[str, Any]:
-        """What changes when the files do: names, sizes, times, the version of the reading rules."""
+        """A value that changes with names, sizes and times of the files, or the reading rules."""
 
     def layout(self) -> Layout: ...
 
@@ -52,21 +52,24 @@ class Source(Protocol):
 
 
 def chunks(source: Source, layout: Layout, split: Split) -> Iterator[tuple[Images, Labels]]:
-    """The images of a split, held against the layout: sizes, labels, count, no class missing."""
+    """The images of a split, checked against the layout: sizes, labels, counts, classes."""
     counts = np.zeros(len(layout.class_names), dtype=np.int64)
     for x, y in readable(source, split):
         if x.shape != (len(y), *layout.shape) or x.dtype != np.uint8:
-            raise UserError(f"{source.name}: {split} images are {x.dtype} {x.shape[1:]}")
+            raise UserError(
+                f"{source.name}: {split} images are {x.dtype} {x.shape[1:]}, "
+                f"expected uint8 {layout.shape}"
+            )
         strange = y[(y < 0) | (y >= len(counts))]
         if len(strange):
             raise UserError(
-                f"{source.name}: {split} label {strange[0]} is none of the {len(counts)} classes"
+                f"{source.name}: {split} label {strange[0]} is not one of the {len(counts)} classes"
             )
         counts += np.bincount(y, minlength=len(counts))
         yield np.ascontiguousarray(x), y.astype(np.int64, copy=False)
     if counts.sum() != getattr(layout, split):
         raise UserError(
-            f"{source.name}: {counts.sum()} {split} images where {getattr(layout, split)} belong"
+            f"{source.name}: {counts.sum()} {split} images, expected {getattr(layout, split)}"
         )
     if not counts.all():
         name = layout.class_names[int(counts.argmin())]
@@ -74,14 +77,14 @@ def chunks(source: Source, layout: Layout, split: Split) -> Iterator[tuple[Image
 
 
 def readable(source: Source, split: Split) -> Iterator[tuple[Images, Labels]]:
-    """The images of a split; a file that cannot be read is named in one line."""
+    """The images of a split; an unreadable file gives a one-line error."""
     with reading(source):
         yield from source.images(split)
 
 
 @contextmanager
 def reading(source: Source) -> Iterator[None]:
-    """Say in one line which file cannot be read."""
+    """Turn file errors into one line that names the file."""
     try:
         yield
     except OSError as error:

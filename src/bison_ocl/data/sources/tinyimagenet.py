@@ -1,10 +1,10 @@
 """Photographs of 200 classes, 64x64, 500 + 50 images each, in 10 tasks of 20.
 
 Tiny-ImageNet: Le & Yang 2015, Tiny ImageNet Visual Recognition Challenge (Stanford CS231n).
-The folder tiny-imagenet-200 or tiny-imagenet-200.zip in the data folder. The validation images are
-the test images, as the official test images have no labels; they lie in val/images with
-val_annotations.txt, or sorted into class folders in val/. Class ids follow the WordNet ids; class
-names are in words.txt.
+Reads tiny-imagenet-200 or tiny-imagenet-200.zip in the data folder. The validation images are the
+test images, as the official test images have no labels; they are in val/images with
+val_annotations.txt, or in class folders in val/. Class ids follow the WordNet ids; words.txt gives
+class names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bison_ocl.errors import UserError
 NAME = "split-tinyimagenet"
 RULE = "tiny-imagenet 1"
 ADVICE = (
-    "there is no Tiny-ImageNet: put tiny-imagenet-200.zip "
+    "no Tiny-ImageNet found: put tiny-imagenet-200.zip "
     "(https://cs231n.stanford.edu/tiny-imagenet-200.zip) or its folder into the data folder"
 )
 ANNOTATIONS = "val/val_annotations.txt"
@@ -37,7 +37,7 @@ ANNOTATIONS = "val/val_annotations.txt"
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What belongs in the dataset; another one only in tests."""
+    """The expected contents of the dataset; tests use smaller ones."""
 
     classes: int = 200
     train: int = 500
@@ -50,7 +50,7 @@ OFFICIAL = Benchmark()
 
 
 def source(place: Path, benchmark: Benchmark = OFFICIAL) -> Source:
-    """The training images, with the validation images to test on."""
+    """The training images, and the validation images as test images."""
     names = {"tinyimagenet200", "tinyimagenet", "splittinyimagenet"}
     root = locate(place, names, {"wnids.txt"}, ADVICE)
     if root.is_file():
@@ -82,7 +82,7 @@ def from_files(root: Path, benchmark: Benchmark) -> Pictures:
 
 
 def class_ids(files: Listing, count: int) -> list[str]:
-    """The WordNet ids in order: those of wnids.txt, or where it is missing the folders'."""
+    """The sorted WordNet ids from wnids.txt, or from the folders if it is missing."""
     if "wnids.txt" in files.files:
         wnids = sorted({line.strip() for line in files.text("wnids.txt") if line.strip()})
     else:
@@ -100,15 +100,15 @@ def annotated(files: Listing) -> Classes:
         file, _, rest = line.partition("\t")
         name, where = f"val/images/{file}", f"{files.path(ANNOTATIONS)} line {number}"
         if not rest:
-            raise UserError(f"{where} does not read `file, class, box`: replace the file")
+            raise UserError(f"{where} is not `file, class, box`: replace the file")
         if name not in files.files:
-            raise UserError(f"{where} names {files.path(name)}, which is not there")
+            raise UserError(f"{where} names {files.path(name)}, which is missing: add it")
         classes.setdefault(rest.split("\t")[0], []).append(name)
     return {wnid: sorted(names) for wnid, names in classes.items()}
 
 
 def class_names(files: Listing, wnids: list[str]) -> list[str]:
-    """The first word of each class in words.txt; where two are the same, with the WordNet id."""
+    """The first word of each class in words.txt, with the WordNet id if it is not unique."""
     lines = files.text("words.txt") if "words.txt" in files.files else []
     words = dict(line.split("\t", 1) for line in lines if "\t" in line)
     short = [words.get(wnid, wnid).split(",")[0].strip() for wnid in wnids]

@@ -1,1 +1,1 @@
-"""Where archives and caches lie: downloads, folders, verified caches."""
+"""Storage of datasets: data folder, downloads, verified caches."""

@@ -1,12 +1,12 @@
-"""A dataset decoded once: byte arrays that later uses map into memory.
+"""Cache of a decoded dataset: byte arrays that later uses map into memory.
 
-DATA/cache/NAME-DIGEST/ holds four arrays and cache.json. It is built in a hidden folder beside,
-made durable and renamed. The digest is the fingerprint's: when the files change, another cache is
-built. The cache may be deleted at any time.
+DATA/cache/NAME-DIGEST/ holds four arrays and cache.json. It is built in a hidden folder, made
+durable and renamed. The digest is that of the fingerprint: changed files get a new cache. The cache
+may be deleted at any time.
 
-cache.json holds the SHA-256 of every array file and its own. They are verified once per process,
-when the cache is opened, because a record vouches for the images. A cache that is damaged, or that
-an earlier version wrote without its own sum, is built again.
+cache.json holds the SHA-256 of every array file and of itself. They are verified once per process,
+because a record vouches for the images. A cache that is damaged, or that an earlier version wrote
+without its own checksum, is rebuilt.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from bison_ocl.files.lock import locked
 FORMAT = 1
 ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in "xy")
 MOST = 1 << 40
-"""Bytes of an array; they are mapped, not read into memory."""
+"""bytes of an array, which is mapped and not read into memory"""
 MOST_ABOUT = 1 << 26
-"""Bytes of cache.json, most of them class names."""
+"""bytes of cache.json, mostly class names"""
 
 Stamp = tuple[int, ...]
-"""What changes when a file does."""
+"""a value that changes with the file"""
 
 
 def open_cached(source: Source, cache_dir: Path) -> Dataset:
-    """The dataset of a source; the first use decodes it, later ones read it through once."""
+    """The dataset of a source, decoded at the first use and verified once per process."""
     folder, digest = place_of(source, cache_dir)
     about = sound(folder, digest)
     if about is None:
@@ -61,7 +61,7 @@ def open_cached(source: Source, cache_dir: Path) -> Dataset:
 
 
 def place_of(source: Source, cache_dir: Path) -> tuple[Path, str]:
-    """Where the cache of a source lies, and the digest of its fingerprint."""
+    """The cache folder of a source, and the digest of its fingerprint."""
     with reading(source):
         identity = {"format": FORMAT, "name": source.name, "source": source.fingerprint()}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
@@ -70,13 +70,13 @@ def place_of(source: Source, cache_dir: Path) -> tuple[Path, str]:
 
 
 def sound(folder: Path, digest: str) -> dict[str, Any] | None:
-    """What a cache says of itself, if nothing of it is missing and all its checksums hold."""
+    """The description of a cache, if it is complete and its checksums hold."""
     about = whole(folder, digest)
     return about if about and not damaged(folder, about) else None
 
 
 def whole(folder: Path, digest: str) -> dict[str, Any] | None:
-    """What a cache says of itself, if it is this source's and nothing of it is missing."""
+    """The description of a cache, if it is complete and belongs to this source."""
     try:
         about: dict[str, Any] = json.loads(read_regular(folder / "cache.json", MOST_ABOUT))
         sizes = {name: (folder / f"{name}.npy").stat().st_size for name in ARRAYS}
@@ -87,12 +87,12 @@ def whole(folder: Path, digest: str) -> dict[str, Any] | None:
 
 
 def seal(about: dict[str, Any]) -> str:
-    """The checksum of what a cache says of itself."""
+    """The checksum of a cache's description."""
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def damaged(folder: Path, about: dict[str, Any]) -> str | None:
-    """The first array whose checksum does not hold, or that cannot be read."""
+    """The first array that is unreadable or fails its checksum."""
     for name in ARRAYS:
         path = folder / f"{name}.npy"
         try:
@@ -116,7 +116,7 @@ def stamp(path: Path) -> Stamp:
 
 
 def opened(name: str, folder: Path, about: dict[str, Any]) -> Dataset:
-    """Map the images into memory, copy on write; none stays in memory yet."""
+    """Map the images into memory, copy on write."""
     try:
         layout, sums = Layout(**about["layout"]), about["sha256"]
         arrays = {each: torch.from_numpy(mapped(folder, each, layout)) for each in ARRAYS}
@@ -124,13 +124,13 @@ def opened(name: str, folder: Path, about: dict[str, Any]) -> Dataset:
         names = tuple(layout.class_names)
         classes, tasks = len(names), layout.tasks
         return Dataset(name, train, test, classes, tasks, names, sums["test"], sums["train"])
-    # Checksums that hold do not keep a forged header from ending in almost any exception.
+    # With valid checksums a forged header can still raise almost any exception.
     except Exception as error:
-        raise UserError(f"cannot read the cache {folder}: remove it, it is made again") from error
+        raise UserError(f"cannot read the cache {folder}: remove it to rebuild it") from error
 
 
 def mapped(folder: Path, name: str, layout: Layout) -> NDArray[Any]:
-    """One array, of the type and shape that the layout says; labels are classes of it."""
+    """One array, refused if type, shape or labels do not match the layout."""
     array: NDArray[Any] = np.lib.format.open_memmap(folder / f"{name}.npy", mode="c")
     count, images = getattr(layout, name[:-2]), name.endswith("x")
     kind, shape = ("uint8", (count, *layout.shape)) if images else ("int64", (count,))
@@ -143,7 +143,7 @@ def mapped(folder: Path, name: str, layout: Layout) -> NDArray[Any]:
 
 @contextmanager
 def writing(cache_dir: Path) -> Iterator[None]:
-    """Say in one line why a cache could not be written."""
+    """Turn write errors into one line."""
     try:
         cache_dir.mkdir(parents=True, exist_ok=True)
         yield
@@ -152,7 +152,7 @@ def writing(cache_dir: Path) -> Iterator[None]:
         why = "the disk is full" if full else reason(error)
         raise UserError(
             f"cannot write the cache in {cache_dir}: {why}; "
-            "free it, or set BISON_OCL_CACHE to a folder with room"
+            "free space, or set BISON_OCL_CACHE to another folder"
         ) from error
 
 
@@ -176,7 +176,7 @@ def build(source: Source, folder: Path, digest: str) -> dict[str, Any]:
 
 
 def decode(source: Source, folder: Path) -> dict[str, Any]:
-    """Write the four arrays; what there is to say of them."""
+    """Write the four arrays and return their description."""
     with reading(source):
         layout, fingerprint = source.layout(), source.fingerprint()
     sums: dict[str, str] = {}
@@ -191,7 +191,7 @@ def decode(source: Source, folder: Path) -> dict[str, Any]:
 
 
 def write_split(source: Source, layout: Layout, split: Split, folder: Path) -> dict[str, str]:
-    """Write the images of a split as they are decoded, then the labels; their checksums."""
+    """Write the images of a split as they are decoded, then the labels; return checksums."""
     labels: list[Labels] = []
     content = hashlib.sha256()
 
@@ -212,7 +212,7 @@ def write_split(source: Source, layout: Layout, split: Split, folder: Path) -> d
 def write_array(
     path: Path, kind: str, shape: tuple[int, ...], parts: Iterable[bytes | memoryview]
 ) -> str:
-    """Write a .npy file; its SHA-256. A memory map would end a process whose disk is full."""
+    """Write a .npy file and return its SHA-256. A memory map would crash on a full disk."""
     header = BytesIO()
     about = {"descr": kind, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, about)
@@ -225,13 +225,13 @@ def write_array(
 
 
 def state_of_cache(source: Source, cache_dir: Path) -> str:
-    """One line: whether there is a cache of this source, and whether its checksums hold."""
+    """One line on whether a cache exists and its checksums hold."""
     folder, digest = place_of(source, cache_dir)
     about = whole(folder, digest)
     if about is None:
-        return f"{'cut off' if folder.exists() else 'none'}; the next run makes it"
+        return f"{'incomplete' if folder.exists() else 'none'}; the next run builds it"
     if name := damaged(folder, about):
         raise UserError(
-            f"the cache {folder} is damaged ({name}): remove it, or let the next run make it again"
+            f"the cache {folder} is damaged ({name}): remove it, or let the next run rebuild it"
         )
-    return f"{folder} is whole"
+    return f"{folder} is complete"

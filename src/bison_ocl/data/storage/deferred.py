@@ -1,6 +1,6 @@
-"""Images in an archive, which is opened when they are wanted: not while a cache holds them.
+"""Images in an archive that is opened only if no cache holds them.
 
-Listing an archive of 120,000 members takes seconds; its size and time tell as well if it changed.
+Listing an archive of 120,000 members takes seconds; size and time suffice to detect changes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bison_ocl.data.sources.source import Images, Labels, Layout, Split
 
 @dataclass
 class Deferred:
-    """An archive, the rules by which it will be read, and how to do so."""
+    """An archive, the rules for reading it, and the function that reads it."""
 
     name: str
     archive: Path
@@ -44,5 +44,5 @@ class Deferred:
         return self.pictures.layout()
 
     def images(self, split: Split) -> Iterator[tuple[Images, Labels]]:
-        """All images of a split, as the archive has them."""
+        """All images of a split, in the archive's order."""
         return self.pictures.images(split)

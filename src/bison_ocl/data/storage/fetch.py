@@ -1,4 +1,4 @@
-"""Downloads an official archive over https; pooch keeps it if its checksum holds."""
+"""Download an official archive over https; pooch keeps it if its checksum holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from requests import Session
 
 Watch = Callable[[int, int], None]
-"""Told the bytes that are here and the bytes of the whole, 0 where the server does not say."""
+"""Receives the bytes so far and the total, which is 0 if the server does not give it."""
 CHUNK = 1 << 18
 SECONDS = 30
 """of silence, after which a connection counts as broken"""
@@ -24,7 +24,7 @@ MOST = 1 << 30
 
 
 def fetch(archive: Archive, folder: Path, watch: Watch) -> Path:
-    """The official archive in a folder; what is there already is not downloaded again."""
+    """The official archive in a folder, downloaded unless it is there."""
     import pooch  # type: ignore[import-untyped]
     from requests import RequestException
     from requests.exceptions import InvalidSchema
@@ -37,9 +37,7 @@ def fetch(archive: Archive, folder: Path, watch: Watch) -> Path:
         with locked(folder / f".{archive.file}.lock"):
             pooch.retrieve(archive.url, **known, downloader=downloader(watch))
     except InvalidSchema as error:
-        raise UserError(
-            f"{archive.url} does not come over https all the way ({error}): {elsewhere}"
-        ) from error
+        raise UserError(f"{archive.url} is not https throughout ({error}): {elsewhere}") from error
     except RequestException as error:
         answer = error.response
         found = "cannot be reached" if answer is None else f"answers {answer.status_code}"
@@ -55,11 +53,11 @@ def fetch(archive: Archive, folder: Path, watch: Watch) -> Path:
 
 
 def downloader(watch: Watch) -> Callable[[str, str, Any], None]:
-    """What pooch calls to download an address into a file. Its own follows links to http."""
+    """The download function for pooch, whose own would follow redirects to http."""
 
     def download(url: str, output: str, _pooch: Any) -> None:
         budget, here = Budget(MOST, ValueError(f"more than {MOST:,} bytes")), 0
-        # Compressed on the way, the bytes would not be as many as the server says.
+        # A compressed transfer would not match the size that the server gives.
         plain = {"Accept-Encoding": "identity"}
         with (
             only_https() as session,
@@ -77,7 +75,7 @@ def downloader(watch: Watch) -> Callable[[str, str, Any], None]:
 
 
 def only_https() -> Session:
-    """A session that can open no other address, nor be sent to one."""
+    """A session that opens https addresses only, also after redirects."""
     from requests import Session
     from requests.adapters import HTTPAdapter
 

@@ -1,4 +1,4 @@
-"""Finds a dataset's folder or archive in the data folder, under any of its usual names."""
+"""Find a dataset's folder or archive in the data folder by its usual names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bison_ocl.errors import UserError, reason
 
 
 def locate(place: Path, names: Collection[str], marks: Collection[str], advice: str) -> Path:
-    """The entry of `place` with one of these names, else `place` itself if it holds a mark.
+    """The entry of `place` with one of these names, or `place` itself if it holds a mark.
 
-    Names are compared without case, `-`, `_` and `.zip`; a folder goes before an archive.
+    Names are compared without case, `-`, `_` and `.zip`; folders take precedence over archives.
     """
     try:
         entries = sorted(place.iterdir(), key=lambda entry: (entry.is_file(), entry.name))
@@ -27,5 +27,5 @@ def locate(place: Path, names: Collection[str], marks: Collection[str], advice: 
 
 
 def simple(name: str) -> str:
-    """A name without what people write differently."""
+    """A name without case, separators and `.zip`."""
     return re.sub(r"[-_ ]", "", name.lower().removesuffix(".zip"))

@@ -1,4 +1,4 @@
-"""The official files: where the archives come from, and the md5 sums their authors publish."""
+"""Official archives: addresses, and md5 checksums published by the authors."""
 
 from __future__ import annotations
 
@@ -44,4 +44,4 @@ SUMS = {archive.file: archive.md5 for archive in ARCHIVES.values()} | {
     "cifar-100-python/train": "16019d7e3df5f24257cddd939b257f8d",
     "cifar-100-python/test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
 }
-"""By file name, with its folder where it was unpacked."""
+"""md5 by file name, with its folder if unpacked"""

@@ -1,4 +1,4 @@
-"""Where datasets and their caches lie."""
+"""Folders of datasets and their caches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bison_ocl.errors import UserError
 
 
 def data_folder(chosen: str | Path | None = None) -> Path:
-    """--data-dir, else $BISON_OCL_DATA, else a folder in the user's cache."""
+    """The data folder: --data-dir, $BISON_OCL_DATA, or a folder in the user's cache."""
     if chosen:
         return in_home(chosen, "give --data-dir")
     if chosen := os.environ.get("BISON_OCL_DATA"):
@@ -19,7 +19,7 @@ def data_folder(chosen: str | Path | None = None) -> Path:
 
 
 def cache_folder(chosen: str | Path | None = None) -> Path:
-    """$BISON_OCL_CACHE, for data that cannot be written beside, else `cache` in the data folder."""
+    """The cache folder: $BISON_OCL_CACHE, for read-only data, or `cache` in the data folder."""
     elsewhere = os.environ.get("BISON_OCL_CACHE")
     if elsewhere:
         return in_home(elsewhere, "set BISON_OCL_CACHE to")
@@ -28,12 +28,10 @@ def cache_folder(chosen: str | Path | None = None) -> Path:
 
 
 def in_home(path: str | Path, advice: str) -> Path:
-    """A path with `~` as a home folder; where there is none, one line says what to do."""
+    """A path with `~` expanded, refused in one line if there is no home folder."""
     try:
         if Path(path).parts[:1] == ("~",) and os.environ.get("HOME") == "":
             raise RuntimeError("HOME is empty")
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise UserError(
-            f"there is no home folder for '{path}': {advice} a path without `~`"
-        ) from error
+        raise UserError(f"no home folder for '{path}': {advice} a path without `~`") from error
