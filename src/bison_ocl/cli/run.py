@@ -136,7 +136,7 @@ def readouts(texts: Sequence[str], average: float | None) -> tuple[str, ...]:
 def reference(job: Job, seeds: str) -> list[str]:
     """The command that trains the FINE-TUNE reference for the AI of a job."""
     from bison_ocl.experiments.plan.paper import REFERENCE
-    from bison_ocl.experiments.plan.plan import settings_of
+    from bison_ocl.experiments.plan.plan import settings_read_by
     from bison_ocl.experiments.records.spec import PLAIN
     from bison_ocl.stream.streams import DEFAULT
 
@@ -145,7 +145,7 @@ def reference(job: Job, seeds: str) -> list[str]:
     words += ["--stream", job.stream] if job.stream != DEFAULT else []
     words += ["--data-dir", str(job.data_dir)] if job.data_dir else []
     words += ["--precision", job.precision] if job.precision != PLAIN else []
-    shared = settings_of(REFERENCE)
+    shared = settings_read_by(REFERENCE)
     for name, value in job.settings.items():
         words += ["--set", f"{name}={value}"] if name in shared else []
     for name, value in job.data_options.items():

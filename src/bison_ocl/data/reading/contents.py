@@ -31,7 +31,7 @@ CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Folder:
+class UnpackedFolder:
     """An unpacked archive."""
 
     path: Path
@@ -59,7 +59,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Archive:
+class TarArchive:
     """A .tar.gz file, all of whose members must lie in one folder."""
 
     path: Path

@@ -72,7 +72,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Archive(Listing):
+class ZipArchive(Listing):
     """Files of a zip archive; names omit a single top folder."""
 
     archive: zipfile.ZipFile
@@ -155,7 +155,7 @@ def listed_archive(place: Path, skip: tuple[str, ...]) -> Listing:
         for name, member in members.items()
         if name and not member.is_dir()
     }
-    return Archive(place, files, frozenset(folders), archive, top)
+    return ZipArchive(place, files, frozenset(folders), archive, top)
 
 
 def opened(place: Path) -> zipfile.ZipFile:

@@ -11,7 +11,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from bison_ocl.data.reading import unpickle
-from bison_ocl.data.reading.contents import Archive, Folder
+from bison_ocl.data.reading.contents import TarArchive, UnpackedFolder
 from bison_ocl.data.sources.source import SPLITS, Images, Labels, Layout, Split
 from bison_ocl.errors import UserError, reason
 
@@ -59,7 +59,7 @@ class Cifar:
 
     variant: Variant
     version: Version
-    files: Folder | Archive
+    files: UnpackedFolder | TarArchive
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class Cifar:
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files whose official checksums are known."""
-        if isinstance(self.files, Archive):
+        if isinstance(self.files, TarArchive):
             return (self.files.path,)
         return tuple(self.files.path / name for name in self.version.train + self.version.test)
 
@@ -173,13 +173,13 @@ def find(variant: Variant, place: Path) -> Cifar:
     )
 
 
-def present(version: Version, spot: Path) -> Folder | Archive | None:
+def present(version: Version, spot: Path) -> UnpackedFolder | TarArchive | None:
     """A version of the files: its archive, its unpacked folder, or that folder's contents."""
     if spot.is_file():
-        return Archive(spot, version.folder) if spot.name == version.archive else None
+        return TarArchive(spot, version.folder) if spot.name == version.archive else None
     if (spot / version.archive).is_file():
-        return Archive(spot / version.archive, version.folder)
+        return TarArchive(spot / version.archive, version.folder)
     for folder in (spot / version.folder, spot):
         if any((folder / name).is_file() for name in version.train + version.test):
-            return Folder(folder)
+            return UnpackedFolder(folder)
     return None

@@ -126,7 +126,7 @@ def adjusted(cells: Sequence[Cell], settings: Settings) -> Sequence[Cell]:
     """Cells with the user's settings, applied to the methods that read them."""
     if not settings:
         return cells
-    reads = {cell.method: settings_of(cell.method) for cell in cells}
+    reads = {cell.method: settings_read_by(cell.method) for cell in cells}
     check("setting", dict(settings), [name for names in reads.values() for name in names])
     found = [adapted(cell, settings, reads[cell.method]) for cell in cells]
     for cell in found:
@@ -149,7 +149,7 @@ def check_settings(cell: Cell) -> None:
         raise UserError(f"{cell.method}: {error}") from error
 
 
-def settings_of(method: str) -> list[str]:
+def settings_read_by(method: str) -> list[str]:
     """The settings that a method reads."""
     from bison_ocl.methods import method_class
 

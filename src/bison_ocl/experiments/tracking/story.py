@@ -34,7 +34,7 @@ def story_of(record: Record, models: Path | None = None) -> Story:
     line = json.dumps(as_values(record), sort_keys=True)
     return Story(
         name=f"{record.name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}",
-        settings=settings_of(record),
+        settings=described(record),
         curves={name: curve for name, curve in curves_of(record).items() if curve},
         finals=finals_of(record),
         line=line,
@@ -42,7 +42,7 @@ def story_of(record: Record, models: Path | None = None) -> Story:
     )
 
 
-def settings_of(record: Record) -> dict[str, Any]:
+def described(record: Record) -> dict[str, Any]:
     """Identity and provenance of a run as one flat dictionary."""
     identity = {name: getattr(record, name) for name in ("method", "data", "memory", "seed")}
     rest = {"stream": record.stream, "precision": record.precision, "commit": record.commit}
