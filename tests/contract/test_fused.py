@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
+from bison_ocl.contract.moments import Moment, changes, copied
 from bison_ocl.engine.step import Engine, Turn, in_turn
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.resnet import ResNet18
-from tests.contract.conftest import Moment, changes, copied
 from tests.tiny import SHAPE, begin, held_out, stream
 
 SEEDS = (0, 1)

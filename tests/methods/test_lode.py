@@ -10,14 +10,13 @@ import torch.nn.functional as F
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
+from bison_ocl.contract.executions import step_of_many
 from bison_ocl.engine.step import Engine
 from bison_ocl.losses.dark_experience import dark_experience
 from bison_ocl.methods.lode import LODE
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.optimiser import SGD
 from bison_ocl.state import State
-from tests.contract.conftest import assert_close, lockstep
-from tests.contract.test_executions import looped, vectorised
 from tests.tiny import begin, flat_images, labelled, stream, train
 
 NEW = labelled(torch.tensor([2, 3, 3, 2]), 7)
@@ -147,6 +146,4 @@ def test_values_by_dataset() -> None:
 
 @pytest.mark.parametrize("method", [LODE(shared_draw=True), LODE(joint=True)])
 def test_variants_looped_equal_vectorised(method: LODE) -> None:
-    for runs in lockstep(method):
-        for one, other in zip(looped(method, runs), vectorised(method, runs), strict=True):
-            assert_close(other, one)
+    step_of_many(method)

@@ -11,11 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.batch import Batch
+from bison_ocl.contract.executions import step_of_many
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.ssil import SSIL, rows_of_old_classes
 from bison_ocl.state import State
-from tests.contract.conftest import assert_close, lockstep
-from tests.contract.test_executions import looped, vectorised
 from tests.tiny import begin, labelled, same, snapshot, stream, train
 
 Variant = Literal["official", "online", "trick"]
@@ -166,6 +165,4 @@ def test_rows_of_old_classes_are_drawn_evenly_and_once() -> None:
 @pytest.mark.parametrize("variant", ["online", "trick"])
 def test_variants_looped_equal_vectorised(variant: Variant) -> None:
     method = SSIL(variant=variant)
-    for runs in lockstep(method):
-        for one, other in zip(looped(method, runs), vectorised(method, runs), strict=True):
-            assert_close(other, one)
+    step_of_many(method)

@@ -1,4 +1,4 @@
-"""The same step looped, vectorised, alone and among others, by single steps from the same state."""
+"""Many seeds at once equal one: by single steps from the same states, since runs are chaotic."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
-from bison_ocl.engine.step import Engine
-from bison_ocl.methods.method import Method
-from tests.contract.conftest import (
+from bison_ocl.contract.moments import (
     CLASSES,
     SEEDS,
     Moment,
-    assert_close,
     changes,
     copied,
     course,
+    demand,
+    demand_close,
+    demand_same,
     lockstep,
     recorded,
 )
-from tests.tiny import begin, held_out, same, snapshot
+from bison_ocl.contract.world import begin, held_out
+from bison_ocl.engine.step import Engine
+from bison_ocl.methods.method import Method
 
 Moved = dict[str, Tensor]
 
@@ -42,24 +44,27 @@ def vectorised(method: Method, runs: list[Moment]) -> list[Moved]:
     ]
 
 
-def test_a_step_looped_equals_vectorised(method: Method) -> None:
+def step_of_many(method: Method) -> None:
+    """A step of many seeds at once equals the step of each."""
     for runs in lockstep(method):
         for one, other in zip(looped(method, runs), vectorised(method, runs), strict=True):
-            assert_close(other, one)
+            demand_close(other, one, "vmap differs from the loop")
 
 
-def test_end_of_task_looped_equals_vectorised(method: Method) -> None:
+def end_of_task_of_many(method: Method) -> None:
+    """The end of a task for many seeds at once equals that of each."""
     for runs in lockstep(method):
         states = [me for me, _ in runs]
         together = Engine(method, tree.vectorised).end_task(tree.stack(states))
         for run, me in enumerate(states):
             alone = Engine(method).end_task(me)
-            assert together.later
-            assert alone.later
-            assert_close(changes(me, tree.pick(together, run)), changes(me, alone))
+            demand(together.later and alone.later, "end_task loses `later`")
+            ends = changes(me, tree.pick(together, run)), changes(me, alone)
+            demand_close(*ends, "vmap differs from the loop")
 
 
-def test_scores_looped_equal_vectorised(method: Method) -> None:
+def scores_of_many(method: Method) -> None:
+    """The predictions of many seeds at once equal those of each."""
     one, many = Engine(method), Engine(method, tree.vectorised)
     test = held_out(classes=CLASSES)
     for runs in lockstep(method):
@@ -71,31 +76,21 @@ def test_scores_looped_equal_vectorised(method: Method) -> None:
             torch.testing.assert_close(scores, alone, rtol=1e-10, atol=1e-12)
 
 
-def test_confusion_looped_equals_vectorised(method: Method) -> None:
-    test = held_out(classes=CLASSES)
-    states = [me for me, _ in lockstep(method)[-1]]
-    together = Engine(method, tree.vectorised).confusion(
-        tree.stack(states), tree.stack([test] * len(SEEDS))
-    )
-    for me, confusion in zip(states, together, strict=True):
-        assert torch.equal(confusion, Engine(method).confusion(me, test))
-        assert torch.equal(confusion.sum(1), torch.bincount(test.y))
-
-
-def test_a_vectorised_seed_alone_equals_among_others(method: Method) -> None:
+def seed_among_others(method: Method) -> None:
+    """A seed trained at once with others equals the seed alone."""
     for runs in lockstep(method):
         among = vectorised(method, runs)
         for run, moment in enumerate(runs):
-            assert_close(vectorised(method, [moment])[0], among[run])
+            demand_close(vectorised(method, [moment])[0], among[run], "others change a seed")
 
 
-def test_a_looped_seed_alone_equals_among_others(method: Method) -> None:
+def seeds_in_turn(method: Method) -> None:
+    """A seed trained in turn with others equals the seed alone, bit for bit."""
     engine = Engine(method)
     states = [begin(method, seed, classes=CLASSES) for seed in SEEDS]
     streams = [course(seed)[0] for seed in SEEDS]
     for batches in zip(*streams, strict=True):
         states = [engine.step(me, new)[0] for me, new in zip(states, batches, strict=True)]
-    states = [engine.end_task(me) for me in states]
-    for seed, me in zip(SEEDS, states, strict=True):
+    for seed, me in zip(SEEDS, map(engine.end_task, states), strict=True):
         alone = recorded(method, seed)[len(streams[0])][0]
-        assert same(snapshot(me), snapshot(alone))
+        demand_same(me, alone, "something is shared between runs: keep it in `extra`")

@@ -1,0 +1,48 @@
+"""All checks of the contract, and what a method keeps of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from inspect import getdoc
+
+from bison_ocl.contract import executions, learning, memory, pure, repeatable, settings, tracing
+from bison_ocl.methods.method import Method
+
+Check = Callable[[Method], None]
+
+CHECKS: tuple[Check, ...] = (
+    *(settings.declared, settings.presets, settings.read),
+    *(executions.step_of_many, executions.end_of_task_of_many, executions.scores_of_many),
+    *(executions.seed_among_others, executions.seeds_in_turn),
+    *(repeatable.repeated, repeatable.resumed),
+    *(pure.predicting, pure.unseen_classes, pure.steps_and_ends),
+    *(memory.stream_images, memory.empty_rows),
+    *(tracing.host_reads, tracing.device, tracing.one_graph, tracing.fixed_form),
+    *(learning.beats_chance, learning.grows, learning.keeps_growing),
+)
+
+
+def promise(check: Check) -> str:
+    """What holds where a check passes, as one line."""
+    return (getdoc(check) or "").partition("\n")[0].removesuffix(".")
+
+
+def fault(check: Check, method: Method) -> str | None:
+    """What breaks a check, as one line; None where it holds.
+
+    A method may raise anything. Warnings count: vmap's tell of a loop where there should be none.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            check(method)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".splitlines()[0]
+    return None
+
+
+def results(method: Method) -> Iterator[tuple[str, str | None]]:
+    """Each promise of the contract, and what breaks it."""
+    for check in CHECKS:
+        yield promise(check), fault(check, method)

@@ -1,0 +1,53 @@
+"""What a step or an evaluation is given stays as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from bison_ocl.contract.moments import CLASSES, demand, moments
+from bison_ocl.contract.world import held_out, same, snapshot
+from bison_ocl.engine.step import Engine
+from bison_ocl.methods.method import Method
+from bison_ocl.state import State
+
+
+def without_memory(me: State) -> State:
+    """All but what the engine writes in place."""
+    return replace(me, memory=None)  # type: ignore[arg-type]
+
+
+def predicting(method: Method) -> None:
+    """Predicting changes nothing, and gives the same when asked again."""
+    engine, test = Engine(method), held_out(classes=CLASSES)
+    for me, _ in moments(method):
+        before, images = snapshot(me), snapshot(test)
+        first = engine.confusion(me, test)
+        demand(same(before, snapshot(me)), "predicting changes the state")
+        demand(same(images, snapshot(test)), "predicting changes the images")
+        demand(torch.equal(first, engine.confusion(me, test)), "asked again, it predicts other")
+        demand(torch.equal(first.sum(1), torch.bincount(test.y)), "some image has no prediction")
+
+
+def unseen_classes(method: Method) -> None:
+    """A class that was not seen yet is never predicted, and no score is NaN."""
+    engine, test = Engine(method), held_out(classes=CLASSES)
+    for me, _ in moments(method)[1:]:
+        scores = engine.scores(me, engine.summarise(me), test.x)
+        demand(bool((scores[:, ~me.seen] == -float("inf")).all()), "an unseen class scores > −∞")
+        demand(bool(me.seen[scores.argmax(1)].all()), "an unseen class is predicted")
+        demand(not bool(scores.isnan().any()), "a score is NaN")
+
+
+def steps_and_ends(method: Method) -> None:
+    """A step and the end of a task change nothing in place but the memory."""
+    for me, new in moments(method):
+        before, images = snapshot(without_memory(me)), snapshot(new)
+        Engine(method).step(me, new)
+        demand(same(before, snapshot(without_memory(me))), "a step changes its state in place")
+        demand(same(images, snapshot(new)), "a step changes its batch")
+    for me, _ in moments(method):
+        before = snapshot(me)
+        Engine(method).end_task(me)
+        demand(same(before, snapshot(me)), "end_task changes its state in place")
