@@ -6,7 +6,7 @@ import copy
 import pickle
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,8 @@ from bison_ocl.files import checkpoint
 from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.growth import grown
 from bison_ocl.methods import METHODS, method_class
+from bison_ocl.methods.er import ER
+from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import first_state
 from bison_ocl.nets.resnet import ResNet18
@@ -947,7 +949,7 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("er", {"seed": True}, "seed=True: give a whole number"),
         ("er", {"classes": 0}, "classes=0: give a whole number of at least 1"),
         ("er", {"backbone": "resnet18"}, "backbone='resnet18': give a torch.nn.Module"),
-        (None, {}, "method=None: give its name, such as 'bison'"),
+        (None, {}, "method=None: give a name, such as 'bison'"),
     ],
 )
 def test_bad_options_are_refused(method: str, options: dict[str, Any], message: str) -> None:
@@ -1008,3 +1010,45 @@ def test_arguments_that_are_no_numbers_in_range_are_named(wrong: dict[str, Any])
     (name,) = wrong
     with pytest.raises(UserError, match=f"^{name}="):
         Learner("finetune", **wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(ER):
+    title = "Mine"
+    weight: float = 2.0
+
+
+def test_a_class_and_an_object_of_it_are_methods_too(tmp_path: Path) -> None:
+    x, y = images(torch.arange(10) % 4), (torch.arange(10) % 4).tolist()
+    found = [Learner(Mine, memory=20, weight=3), Learner(Mine(weight=3), memory=20)]
+    for learner in found:
+        learner.observe(x, y)
+    assert [learner.method for learner in found] == [Mine(weight=3)] * 2
+    found[0].save(tmp_path / "mine")
+    with pytest.raises(UserError, match=r"'mine' from outside .* load\(..., method=Mine"):
+        Learner.load(tmp_path / "mine")
+    with pytest.raises(UserError, match="is of the method 'mine', not of 'bison'"):
+        Learner.load(tmp_path / "mine", method=method_class("bison"))
+    again = Learner.load(tmp_path / "mine", method=Mine)
+    assert again.method == Mine(weight=3)
+    assert again.predict(x) == found[1].predict(x)
+
+
+def test_classes_of_the_package_are_methods_too() -> None:
+    found = Learner(method_class("bison"), beta=0.3)
+    assert found.method == configured("bison", None, {"beta": 0.3})
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        (Mine(), {"weight": 3}, r"weight: give settings to Mine\(...\) itself"),
+        (Mine, {"wieght": 3}, "unknown setting of mine 'wieght': did you mean 'weight'?"),
+        (Method, {}, "Method declares no title"),
+        (int, {}, "is no method"),
+        (3, {}, "method=3: give a name"),
+    ],
+)
+def test_what_is_no_method_is_refused(method: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Learner(method, **settings)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bison_ocl.cli import data, listings, report, reproduce, rerun, run
+from bison_ocl.cli import data, listings, outside, report, reproduce, rerun, run
 
 app = typer.Typer(
     help="Online class-incremental learning: BISON and its baselines.",
@@ -17,6 +17,7 @@ app = typer.Typer(
 )
 for command in (
     *(listings.methods, listings.datasets, listings.streams),
+    *(outside.new, outside.check),
     *(run.run, reproduce.reproduce, rerun.rerun, report.report, report.demo),
 ):
     app.command()(command)

@@ -10,6 +10,8 @@ def methods() -> None:
 
     modules = {name: path.rpartition(".")[0] for name, path in package.METHODS.items()}
     print(method_listing(package, modules))
+    for name, point in package.outside.installed().items():
+        print(f"{name:<22}{point.value}, installed")
 
 
 def datasets() -> None:

@@ -89,10 +89,11 @@ def reproduce(
         raise UserError("give an item, or --list alone to list the items")
     from bison_ocl.experiments.plan.plan import Wanted, named, plan
     from bison_ocl.experiments.records.spec import parse_seeds
+    from bison_ocl.methods import named as named_method
 
     wanted = Wanted(
         seeds=parse_seeds(seeds) if seeds is not None else (),
-        methods=parts("methods", methods),
+        methods=[named_method(text) for text in parts("methods", methods)],
         data=parts("data", data),
         memory=[whole_number("memory", part) for part in parts("memory", memory)],
         settings=assignments(settings),

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 
 def run(
-    method: Annotated[str, typer.Argument(help="Method; see `bison-ocl methods`.")],
+    method: Annotated[
+        str, typer.Argument(help="Method, or path/to/mine.py:Mine; see `bison-ocl methods`.")
+    ],
     data: Annotated[str, typer.Option(help="Dataset; see `bison-ocl datasets`.")],
     memory: Annotated[int, typer.Option(help="Capacity of the memory in images.")] = 1000,
     stream: Annotated[
@@ -90,13 +92,16 @@ def run(
     from bison_ocl.experiments.terminal.bar import say, watching
     from bison_ocl.experiments.tracking import track_all, tracker
     from bison_ocl.experiments.train.runner import Job, run
+    from bison_ocl.methods import named
+    from bison_ocl.methods.outside import source_of
     from bison_ocl.methods.settings import parse
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.study.study import doubts, prepared
     from bison_ocl.report.tables.layouts import overview
 
+    name = named(method)
     job = Job(
-        method,
+        name,
         data,
         memory,
         asked,
@@ -113,13 +118,14 @@ def run(
         seeds_at_once=seeds_at_once,
         precision=precision,
         compiling=compiling,
+        source=source_of(name),
     )
     tracking = tracker(track, out) if track else None
     found = run(job, watching, say)
     everything = read(job.results)
     entries = prepared(found, beside=everything)
     show(overview(out.name, entries))
-    for doubt in doubts(method, entries):
+    for doubt in doubts(name, entries):
         say(doubt)
     if tracking:
         track_all(found, tracking)

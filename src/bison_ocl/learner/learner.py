@@ -29,8 +29,10 @@ from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.growth import grown
 from bison_ocl.learner.images import to_bytes
 from bison_ocl.learner.labels import Labels
+from bison_ocl.methods import METHODS, method_class, name_of
 from bison_ocl.methods.method import Method
-from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.methods.outside import check_method
+from bison_ocl.methods.settings import built, configured, settings_of
 from bison_ocl.methods.start import check_memory, first_state
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
@@ -83,9 +85,10 @@ class Learner:
     >>> learner.observe(images, labels)  # doctest: +SKIP
     >>> learner.predict(images)  # doctest: +SKIP
 
-    `classes` fixes the heads in advance; without it the losses run over the classes seen so far and
-    the heads grow. `task_gap`: a new class starts a task if that many steps brought none, until the
-    first call of `new_task`; None switches it off. Settings are the method's: `beta=0.2`.
+    `method` is a name, a class of a method or an object of one. `classes` fixes the heads in
+    advance; without it the losses run over the classes seen so far and the heads grow. `task_gap`:
+    a new class starts a task if that many steps brought none, until the first call of `new_task`;
+    None switches it off. Settings are the method's: `beta=0.2`.
     Threads may share a learner: while one is in it, others wait.
 
     `rule` is the rule of inference: ncm, ncm-raw or ld, each also with -mirror; None: the method's
@@ -98,7 +101,7 @@ class Learner:
 
     def __init__(
         self,
-        method: str = "bison",
+        method: str | Method | type[Method] = "bison",
         *,
         memory: int = 1000,
         seed: int = 0,
@@ -111,16 +114,16 @@ class Learner:
         rule: str | None = None,
         **settings: Any,
     ) -> None:
-        check_kinds(method, backbone)
+        check_backbone(backbone)
         check_device(device)
         folder = cache_folder() / "compiled" if compile else None
         own_module = backbone is not None
         self._execution = Execution(device, checked_precision(precision), folder, own_module)
-        self._name, self._module = method, backbone
+        self._module = backbone
         self._memory, self._seed = whole("memory", memory), whole("seed", seed)
         self._classes = None if classes is None else whole("classes", classes)
         self._task_gap = None if task_gap is None else whole("task_gap", task_gap)
-        self.method = configured(method, None, settings)
+        self.method = method_of(method, settings)
         check_memory(self.method, self._memory)
         check_rule(rule, self.method)
         self._rule = rule
@@ -278,7 +281,7 @@ class Learner:
         tensors, fixed = checkpoint.pack(self._state)
         header = {
             "kind": "learner",
-            "method": self._name,
+            "method": name_of(type(self.method)),
             "settings": settings_of(self.method),
             "memory": self._memory,
             "seed": self._seed,
@@ -300,12 +303,14 @@ class Learner:
         cls,
         path: str | Path,
         *,
+        method: type[Method] | None = None,
         backbone: nn.Module | None = None,
         device: str = "cpu",
         compile: bool = False,
     ) -> Learner:
         """A learner as it was saved, in its precision. Runs no code.
 
+        `method`: the class, where it is not one of this package; a file is no reason to import it.
         `backbone`: where it was built with one. `compile`: as for a new learner; no file keeps it.
         """
         tensors, values = checkpoint.read(Path(path))
@@ -315,8 +320,9 @@ class Learner:
         if (header["backbone"].text() == "module") != (backbone is not None):
             need = "give load(..., backbone=...)" if backbone is None else "leave backbone out"
             raise UserError(f"{path} was saved with another backbone: {need}")
-        method, settings = header["method"].text(), header["settings"].by_name()
-        configured(method, None, settings)  # none of them is another argument of a learner
+        settings = header["settings"].by_name()
+        found = saved_class(path, header["method"].text(), method)
+        built(found, None, settings)  # none of them is another argument of a learner
         rows, shape = header["rows"].whole(least=1), header["shape"].items()
         header["shape"].check(len(shape) == 3)
         header["classes"].check(header["classes"].value in (None, rows))
@@ -325,7 +331,7 @@ class Learner:
         rule = values.get("rule")
         header["rule"].check(rule is None or rule in list(RULES))
         learner = cls(
-            method,
+            found,
             memory=header["memory"].whole(),
             seed=header["seed"].whole(),
             classes=None if header["classes"].value is None else rows,
@@ -352,25 +358,17 @@ class Learner:
 
     @classmethod
     def adopt(
-        cls,
-        name: str,
-        method: Method,
-        memory: int,
-        me: State,
-        labels: Labels,
-        precision: Precision,
+        cls, method: Method, memory: int, me: State, labels: Labels, precision: Precision
     ) -> Learner:
         """A learner that goes on from the state of a finished run, in the precision of the run."""
-        settings = settings_of(method)
         learner = cls(
-            name,
+            method,
             memory=memory,
             seed=int(me.seed),
             classes=me.classes,
             task_gap=None,
             device=str(me.seed.device),
             precision=precision,
-            **settings,
         )
         learner._labels = labels
         learner._go_on_from(me)
@@ -464,10 +462,36 @@ def whole(name: str, value: Any) -> int:
     return number
 
 
-def check_kinds(method: object, backbone: object) -> None:
-    """A name, and a module if any."""
-    if not isinstance(method, str):
-        raise UserError(f"method={method!r}: give its name, such as 'bison'")
+def method_of(method: object, settings: dict[str, Any]) -> Method:
+    """A method from its name, its class or itself."""
+    if isinstance(method, str):
+        return configured(method, None, settings)
+    if isinstance(method, Method):
+        check_method(type(method))
+        if settings:
+            given = ", ".join(settings)
+            raise UserError(f"{given}: give settings to {type(method).__name__}(...) itself")
+        return method
+    if not isinstance(method, type):
+        raise UserError(f"method={method!r}: give a name, such as 'bison', or a class of a method")
+    check_method(method)
+    return built(method, None, settings)
+
+
+def saved_class(path: str | Path, name: str, given: type[Method] | None) -> type[Method]:
+    """The class of a learner's file: one of this package, or the one that is given."""
+    if given is None and name not in METHODS:
+        advice = f"give load(..., method={name.title()})"
+        raise UserError(f"{path} is of the method {name!r} from outside this package: {advice}")
+    if given is not None:
+        check_method(given)
+        if name_of(given) != name:
+            raise UserError(f"{path} is of the method {name!r}, not of {name_of(given)!r}")
+    return given or method_class(name)
+
+
+def check_backbone(backbone: object) -> None:
+    """A module, if any."""
     if not (backbone is None or isinstance(backbone, nn.Module)):
         raise UserError(f"backbone={backbone!r}: give a torch.nn.Module that returns features")
 

@@ -1,4 +1,4 @@
-"""The methods by name; a class is imported when it is asked for."""
+"""The methods by name; a class is imported when it is asked for, one from outside by the user."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from bison_ocl.errors import UserError, unknown
+from bison_ocl.methods import outside
 
 if TYPE_CHECKING:
     from bison_ocl.methods.method import Method
@@ -31,10 +32,44 @@ METHODS = {
 }
 
 
-def method_class(name: str) -> type[Method]:
-    """The class of a method, by its name on the command line."""
+def named(text: str) -> str:
+    """The name of a method that the user gives by name or by file, `path/to/mine.py:Mine`.
+
+    One from outside the package is imported here, and known by its name from then on; a name that
+    nobody knows stays as it is.
+    """
+    if text in METHODS or text in outside.GUESTS:
+        return text
+    if outside.is_reference(text):
+        return outside.admit(outside.read(text))
+    packages = outside.installed()
+    return outside.admit_installed(packages[text]) if text in packages else text
+
+
+def method_class(text: str) -> type[Method]:
+    """The class of a method that the user names."""
+    found = known(named(text))
+    if found is None:
+        raise UserError(unknown("method", text, [*METHODS, *outside.installed()]))
+    return found
+
+
+def known(name: str) -> type[Method] | None:
+    """The class of a method of the package, or of one that the user has named; for names in files.
+
+    None where a file names another: that is no reason to import code.
+    """
+    if name in outside.GUESTS:
+        return outside.GUESTS[name].method
     if name not in METHODS:
-        raise UserError(unknown("method", name, METHODS))
+        return None
     module, _, attribute = METHODS[name].rpartition(".")
     found: type[Method] = getattr(import_module(f"{__name__}.{module}"), attribute)
     return found
+
+
+def name_of(method: type[Method]) -> str:
+    """The name of a class on the command line and in files."""
+    place = f"{method.__module__.removeprefix(f'{__name__}.')}.{method.__qualname__}"
+    names = {path: name for name, path in METHODS.items()}
+    return names.get(place) or outside.slug(method.title)

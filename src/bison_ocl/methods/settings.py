@@ -11,13 +11,18 @@ from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.methods import method_class
+from bison_ocl.methods import method_class, name_of
 from bison_ocl.methods.method import Method
 
 
 def configured(name: str, data: str | None, settings: Mapping[str, Any]) -> Method:
     """The method `name` for a dataset, with settings as values or as text."""
-    found = method_class(name)
+    return built(method_class(name), data, settings)
+
+
+def built(found: type[Method], data: str | None, settings: Mapping[str, Any]) -> Method:
+    """A method of a class, in the same way."""
+    name = name_of(found)
     hints = get_type_hints(found, include_extras=True)
     names = {field.name.rstrip("_"): field.name for field in fields(found)}
     values = dict(found.presets.get(data or "", {}))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, REFERENCE, Cell, Item, Settings
+from bison_ocl.methods.outside import GUESTS
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
         raise UserError(unknown("item", name, ITEMS))
     item = ITEMS[name]
     cells = merged(placed(item.cells, wanted.data))
+    cells = merged([*cells, *joining(cells, wanted.methods)])
     references = merged(map(reference, cells)) if item.intransigence else ()
     check(f"method of {name}", wanted.methods, [one.method for one in (*references, *cells)])
     check_sizes(name, wanted.memory, [cell.memory for cell in cells])
@@ -68,6 +70,14 @@ def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
             f"{name} has no cell for this combination of --methods, --data and --memory"
         )
     return Plan(name, item, chosen, tuple(wanted.seeds) or tuple(range(item.seeds)))
+
+
+def joining(cells: Sequence[Cell], methods: Sequence[str]) -> Iterator[Cell]:
+    """The cells of methods from outside the package, which join an item everywhere."""
+    for name in methods:
+        if name in GUESTS:
+            places = ((one.data, one.memory, one.stream) for one in cells if one.memory)
+            yield from (Cell(name, data, memory, stream=stream) for data, memory, stream in places)
 
 
 def check(kind: str, asked: Iterable[str], known: Iterable[str]) -> None:

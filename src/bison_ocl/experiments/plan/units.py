@@ -11,6 +11,7 @@ from bison_ocl.experiments.plan.paper import Cell
 from bison_ocl.experiments.plan.plan import Plan
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.runner import Job, specs_of
+from bison_ocl.methods.outside import source_of
 from bison_ocl.methods.settings import configured
 
 
@@ -42,6 +43,7 @@ def job_of(cell: Cell, seeds: Sequence[int], out: Path, **options: Unpack[Option
         out,
         stream=cell.stream,
         also=cell.also,
+        source=source_of(cell.method),
         **options,
     )
 

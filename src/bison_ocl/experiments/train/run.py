@@ -154,11 +154,4 @@ class Run:
         names = self.stream.dataset.class_names
         labels = Labels(limit=len(names))
         labels.add(names[i] for i in self.stream.order)
-        return Learner.adopt(
-            self.spec.method,
-            self.method,
-            self.spec.memory,
-            self.me,
-            labels,
-            self.spec.precision,
-        )
+        return Learner.adopt(self.method, self.spec.memory, self.me, labels, self.spec.precision)

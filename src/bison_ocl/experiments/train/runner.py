@@ -28,6 +28,7 @@ from bison_ocl.files.durable import check_writable, settle, telling
 from bison_ocl.files.lock import claimed
 from bison_ocl.inference.readouts import READOUTS
 from bison_ocl.methods.method import Method
+from bison_ocl.methods.outside import Source, admit
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.precision import checked_precision
@@ -62,6 +63,8 @@ class Job:
     precision: str = PLAIN
     compiling: bool = False
     """whether to compile steps on a GPU, or load compiled ones"""
+    source: Source | None = None
+    """the file of a method from outside the package"""
 
     @property
     def results(self) -> Path:
@@ -80,6 +83,8 @@ class Job:
 
 def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     """The records of all seeds asked for, including those finished earlier."""
+    if job.source is not None:
+        admit(job.source)
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)

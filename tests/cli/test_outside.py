@@ -1,0 +1,84 @@
+"""`new`, `check`, and a method of one's own in `run` and `reproduce`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bison_ocl import Learner
+from bison_ocl.methods.outside import GUESTS
+from tests.cli.calling import Call, refused
+from tests.digits import shrunk, use
+
+SMALL = ["--data", "split-digits", "--set", "filters=1", "--set", "stream_batch=70"]
+
+
+@pytest.fixture(autouse=True)
+def small_digits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    use(monkeypatch, shrunk)
+    yield
+    GUESTS.clear()
+    for name in [name for name in sys.modules if name.startswith("bison_ocl_outside_")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def mine(call: Call, tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    assert call("new", path).status == 0
+    return path
+
+
+def test_a_new_file_keeps_the_contract(call: Call, tmp_path: Path) -> None:
+    said = call("new", tmp_path / "my_method.py")
+    assert said.out.endswith(f"bison-ocl check {tmp_path / 'my_method.py'}:MyMethod\n")
+    said = call("check", f"{tmp_path / 'my_method.py'}:MyMethod")
+    assert said.status == 0, said
+    lines = said.out.splitlines()
+    assert len(lines) > 20
+    assert all(line.startswith("holds   ") for line in lines)
+
+
+def test_what_breaks_is_said_in_one_line_each(call: Call, mine: Path) -> None:
+    unmasked = (
+        "    def predict(self, me, summary, x):\n        return me.net(x, 'linear', 'eval')\n"
+    )
+    mine.write_text(f"{mine.read_text()}\n{unmasked}")
+    said = call("check", f"{mine}:Mine")
+    assert said.status == 1
+    broken = [line for line in said.out.splitlines() if line.startswith("BROKEN  ")]
+    assert said.err.endswith(f"breaks {len(broken)} of the checks above\n")
+    assert any(line.endswith("an unseen class scores > −∞") for line in broken)
+
+
+def test_new_writes_over_nothing(call: Call, mine: Path) -> None:
+    refused(call("new", mine), "is there already")
+    refused(call("new", mine.with_name("a.txt")), "give a file name such as mine.py")
+    refused(call("new", mine.with_name("1.py")), "give a file name such as mine.py")
+
+
+def test_a_file_is_run_like_any_other_method(call: Call, mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    words = ["run", f"{mine}:Mine", *SMALL, "--memory", "20", "--out", out, "--set", "weight=3"]
+    said = call(*words, "--save-model")
+    assert said.status == 0, said
+    assert "mine" in said.out
+    assert "skipped" in call(*words).err
+    (model,) = (out / "models").iterdir()
+    with pytest.raises(Exception, match=r"from outside this package: give load\(..., method=Mine"):
+        Learner.load(model)
+    found = Learner.load(model, method=GUESTS["mine"].method)
+    assert found.method.weight == 3.0  # type: ignore[attr-defined]
+    refused(call("run", f"{mine}:Yours", *SMALL), "has no class 'Yours'")
+    refused(call("run", f"{mine}:Mine", *SMALL, "--set", "wieght=1"), "did you mean 'weight'?")
+
+
+def test_a_file_joins_an_item_of_the_paper(call: Call, mine: Path, tmp_path: Path) -> None:
+    words = ["reproduce", "table1", "--methods", f"{mine}:Mine,er", "--data", "split-cifar10"]
+    said = call(*words, "--plan", "--out", tmp_path / "out")
+    assert said.status == 0, said
+    cells = [line.split()[0] for line in said.out.splitlines()]
+    assert cells.count("mine") == cells.count("er") > 1
