@@ -49,6 +49,7 @@ __all__ = [
     "stream",
     "train",
     "with_params",
+    "without_a_graph",
 ]
 
 
