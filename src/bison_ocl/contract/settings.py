@@ -18,8 +18,8 @@ from bison_ocl.methods.settings import typed
 
 CAPACITY = 25
 """images: no multiple of a batch, so that one of them finds room for a part"""
-OUTSIDE = ("stream_batch",)
-"""settings that whoever cuts the stream reads"""
+OUTSIDE = ("stream_batch", "average")
+"""settings that no hook reads, but whoever cuts the stream, and the engine"""
 
 
 def declared(method: Method) -> None:
