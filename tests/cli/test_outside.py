@@ -65,13 +65,15 @@ def test_a_file_is_run_like_any_other_method(call: Call, mine: Path, tmp_path: P
     words = ["run", f"{mine}:Mine", *SMALL, "--memory", "20", "--out", out, "--set", "weight=3"]
     said = call(*words, "--save-model")
     assert said.status == 0, said
-    assert "mine" in said.out
+    assert "Mine" in said.out
     assert "skipped" in call(*words).err
     (model,) = (out / "models").iterdir()
     with pytest.raises(Exception, match=r"from outside this package: give load\(..., method=Mine"):
         Learner.load(model)
     found = Learner.load(model, method=GUESTS["mine"].method)
     assert found.method.weight == 3.0  # type: ignore[attr-defined]
+    mine.write_text(f"{mine.read_text()}# changed\n")
+    refused(call(*words), "is of another version of mine: choose another --out")
     refused(call("run", f"{mine}:Yours", *SMALL), "has no class 'Yours'")
     refused(call("run", f"{mine}:Mine", *SMALL, "--set", "wieght=1"), "did you mean 'weight'?")
 
@@ -82,3 +84,37 @@ def test_a_file_joins_an_item_of_the_paper(call: Call, mine: Path, tmp_path: Pat
     assert said.status == 0, said
     cells = [line.split()[0] for line in said.out.splitlines()]
     assert cells.count("mine") == cells.count("er") > 1
+
+
+def test_records_of_a_file_are_told_by_themselves(call: Call, mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    for words in (["--seeds", "0,1"], ["--set", "weight=5"]):
+        said = call("run", f"{mine}:Mine", *SMALL, "--memory", "20", "--out", out, *words)
+        assert said.status == 0, said
+    call("run", "finetune", *SMALL, "--seeds", "0,1", "--out", out)
+    GUESTS.clear()  # another process, which knows of no file
+    said = call("report", out, "--no-page", "--out", tmp_path / "report")
+    assert said.status == 0, said
+    lines = [line for line in said.out.splitlines() if line.startswith("Mine")]
+    assert any("(stream_batch=70, filters=1)" in line for line in lines)
+    assert any("(stream_batch=70, filters=1, weight=5)" in line for line in lines)
+    assert "without AI" not in said.err
+
+
+def test_a_record_is_no_reason_to_import_code(call: Call, mine: Path, tmp_path: Path) -> None:
+    out, again = tmp_path / "runs", tmp_path / "again"
+    call("run", f"{mine}:Mine", *SMALL, "--memory", "20", "--out", out)
+    GUESTS.clear()
+    place = f"{out / 'results.jsonl'}:1"
+    refused(call("rerun", place, "--out", again), "of the method 'mine' from outside", "--method")
+    said = call("rerun", place, "--method", f"{mine}:Mine", "--out", again)
+    assert said.status == 0, said
+    assert "the same to the last digit" in said.out
+
+
+def test_worker_processes_receive_the_file(call: Call, mine: Path, tmp_path: Path) -> None:
+    words = ["reproduce", "table1", "--methods", f"{mine}:Mine", "--seeds", "0", "--memory", "100"]
+    said = call(*words, *SMALL, "--out", tmp_path / "out", "--processes", "1")
+    assert said.status == 0, said
+    assert "Mine" in said.out
+    assert "2 of 2 done" in said.err

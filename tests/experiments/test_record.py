@@ -37,6 +37,7 @@ WHOLE = record(
     train_sha256="b",
     method_title="ER",
     method_source="c",
+    method_preset={"lr": 0.1},
     commit="d",
 )
 

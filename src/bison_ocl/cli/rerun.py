@@ -14,18 +14,24 @@ def rerun(
     place: Annotated[
         str, typer.Argument(help="Record to repeat: FILE:LINE, such as results.jsonl:3.")
     ],
+    method: Annotated[
+        str | None,
+        typer.Option(help="File of the record's method, path/to/mine.py:Mine, if it had one."),
+    ] = None,
     device: Device = "auto",
     out: Annotated[Path, folder_option(help="Folder for the new record.")] = Path("rerun"),
     data_dir: DataDir = None,
 ) -> None:
     """Repeat a record's run and report whether the result is identical."""
-    from bison_ocl.experiments.carry.rerun import chosen, compared, rerun
+    from bison_ocl.experiments.carry.rerun import check_known, chosen, compared, rerun
     from bison_ocl.experiments.terminal.bar import say, watching
+    from bison_ocl.methods import named
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.study.study import prepared
     from bison_ocl.report.tables.layouts import overview
 
     record = chosen(place)
+    check_known(record, place, named(method) if method else None)
     again = rerun(record, out, chosen_device(device), data_dir, watching, say)
     show(overview(out.name, prepared([again])))
     print(f"{place}: {compared(record, again)}")

@@ -61,6 +61,12 @@ def source_digest(name: str) -> str | None:
     return GUESTS[name].digest if name in GUESTS else None
 
 
+def check_source(digest: str | None, name: str, where: str) -> None:
+    """Refuse what was computed by another version of a method from outside."""
+    if digest != source_digest(name):
+        raise UserError(f"{where} is of another version of {name}: choose another --out")
+
+
 def is_reference(text: str) -> bool:
     """Whether a method is named by its file, as `path/to/mine.py:Mine`."""
     return text.rpartition(":")[0].endswith(".py")

@@ -24,6 +24,7 @@ from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.runner import Job, Say
 from bison_ocl.files.durable import check_writable
 from bison_ocl.files.lock import only_one
+from bison_ocl.methods.outside import check_source, source_digest
 
 ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
 """items whose runs are measured with nothing in parallel, and never copied"""
@@ -101,8 +102,11 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
                 continue
             seen.add(run)
             if (record := looked_up(book.found, spec, job.also)) is not None:
+                check_source(record.method_source, spec.method, f"seed {spec.seed} in {book.path}")
                 now.finished.append(record)
-            elif (record := looked_up(others, spec, job.also)) is not None:
+            elif (record := looked_up(others, spec, job.also)) is not None and (
+                record.method_source == source_digest(spec.method)
+            ):
                 now.elsewhere.append(record)
             else:
                 rest.append(spec)

@@ -11,6 +11,8 @@ from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.train.runner import Job, Say, Watch, run
+from bison_ocl.methods import METHODS
+from bison_ocl.methods.outside import check_source, source_of
 from bison_ocl.nets.precision import checked_precision
 
 NUMBERS = ("accuracy", "also", "confusion", "anytime", "losses", "log")
@@ -38,6 +40,14 @@ def chosen(place: str) -> Record:
     return records.parse(lines[number - 1], path, number)
 
 
+def check_known(record: Record, place: str, method: str | None) -> None:
+    """Refuse the record of a method from outside, unless the user has named that method."""
+    if record.method not in METHODS and method != record.method:
+        advice = "add --method path/to/file.py:Class"
+        raise UserError(f"{place} is of the method {record.method!r} from outside: {advice}")
+    check_source(record.method_source, record.method, place)
+
+
 def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job:
     """The job that trains the run of a record."""
     return Job(
@@ -56,6 +66,7 @@ def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job
         resume=True,
         seeds_at_once=1,
         compiling=record.timing.compiled,
+        source=source_of(record.method),
     )
 
 

@@ -115,6 +115,8 @@ class Record(Spec):
     """the method's name as tables print it; None in records from before it was kept"""
     method_source: str | None = None
     """checksum of the source of a method from outside the package"""
+    method_preset: dict[str, Any] | None = None
+    """the settings of such a method on this dataset unless told otherwise"""
     environment: Environment
     commit: str | None
 

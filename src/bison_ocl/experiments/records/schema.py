@@ -150,6 +150,7 @@ LATER: dict[str, Check] = {
     "losses": or_none(curve("loss", NUMBERS_OR_NONE, LARGEST)),
     "anytime": or_none(curve("accuracy", NUMBERS, 1)),
     "refused_steps": count,
+    "method_preset": or_none(entries({}, {}, plain)),
     **dict.fromkeys(
         ("data_sha256", "train_sha256", "method_title", "method_source"), or_none(text)
     ),

@@ -79,15 +79,21 @@ def computed_in(precision: Precision, device: str) -> Precision:
     return "fp32" if on_cpu and precision == "tf32" else precision
 
 
-@cache
 def defaults(method: str) -> dict[str, Any]:
     """The default settings of a method; empty if this version does not know it."""
+    from bison_ocl.methods import known
+    from bison_ocl.methods.outside import source_digest
+
+    name = method.partition(" + ")[0]
+    return default_settings(name, source_digest(name)) if known(name) else {}
+
+
+@cache
+def default_settings(name: str, version: str | None) -> dict[str, Any]:
+    """Of a method that is known, in the version that is."""
     from bison_ocl.methods.settings import configured, settings_of  # needs torch
 
-    try:
-        return settings_of(configured(method.partition(" + ")[0], None, {}))
-    except UserError:
-        return {}
+    return settings_of(configured(name, None, {}))
 
 
 MOST_SEEDS = 100_000

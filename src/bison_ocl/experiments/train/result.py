@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from bison_ocl import tree
 from bison_ocl.evaluate.anytime import area_under_curve
@@ -20,9 +21,13 @@ from bison_ocl.experiments.records.record import (
     Scores,
     Timing,
 )
+from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.loss_curve import Intervals
 from bison_ocl.experiments.train.progress import Counts, Progress
 from bison_ocl.experiments.train.run import Run
+from bison_ocl.methods import METHODS
+from bison_ocl.methods.outside import source_digest
+from bison_ocl.methods.settings import configured, settings_of
 
 SHOWN_CLASSES = 20
 """the most classes for which a record keeps confusion matrices"""
@@ -48,9 +53,19 @@ def record_of(run: Run) -> Record:
         timing=timing_of(progress, run.together or 1, run.compiled),
         data_sha256=images.data_sha256,
         train_sha256=images.train_sha256,
+        method_title=type(run.method).title,
+        method_source=source_digest(run.spec.method),
+        method_preset=outside_preset(run.spec),
         environment=environment(run.device),
         commit=commit(),
     )
+
+
+def outside_preset(spec: Spec) -> dict[str, Any] | None:
+    """What a report compares the settings with where it does not know the method."""
+    if spec.method in METHODS:
+        return None
+    return settings_of(configured(spec.method, spec.data, {}))
 
 
 def rescored(run: Run, rule: str) -> Scores:

@@ -20,6 +20,7 @@ from bison_ocl.files import checkpoint
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.learner import Learner
 from bison_ocl.methods.method import Method
+from bison_ocl.methods.outside import check_source, source_digest
 from bison_ocl.methods.start import first_state
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import Stream
@@ -104,6 +105,7 @@ class Run:
         other_steps = header.get("steps") not in (None, self.steps)
         if other_steps or differ(known(Digests, header), digests(self.stream.dataset)):
             raise UserError(f"{path} was started on other images: restore them, or remove it")
+        check_source(header.get("method_source"), self.spec.method, str(path))
         if said["memory_format"].text() != MEMORY_FORMAT:
             raise UserError(f"{path} is in memory format {header['memory_format']}: remove it")
         threads = said["threads"].whole(least=1, most=MOST_THREADS)
@@ -139,6 +141,7 @@ class Run:
             "memory_format": MEMORY_FORMAT,
             "seeds_at_once": self.together,
             **vars(digests(self.stream.dataset)),
+            "method_source": source_digest(self.spec.method),
             "steps": self.steps,
         }
         checkpoint.write(path, tensors, header)

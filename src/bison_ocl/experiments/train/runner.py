@@ -28,7 +28,7 @@ from bison_ocl.files.durable import check_writable, settle, telling
 from bison_ocl.files.lock import claimed
 from bison_ocl.inference.readouts import READOUTS
 from bison_ocl.methods.method import Method
-from bison_ocl.methods.outside import Source, admit
+from bison_ocl.methods.outside import Source, admit, check_source
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.precision import checked_precision
@@ -131,11 +131,12 @@ def take_up_earlier_names(job: Job, specs: Sequence[Spec]) -> None:
 
 
 def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, Record]:
-    """The finished runs by seed, refused if they were trained on other images."""
+    """The finished runs by seed, refused if images or source of the method have changed."""
     found = by_identity(records.read(job.results))
     looked = {spec.seed: looked_up(found, spec, job.also) for spec in specs}
     done = {seed: record for seed, record in looked.items() if record is not None}
     for seed, record in done.items():
+        check_source(record.method_source, job.method, f"seed {seed} in {job.results}")
         if differ(record, digests(dataset)):
             raise UserError(
                 f"seed {seed} in {job.results} used other images than {job.data} has now: "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from bison_ocl.look import GREY, PALETTE, Look, Marker
-from bison_ocl.methods import METHODS, method_class
+from bison_ocl.methods import known
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Group
 from bison_ocl.report.study.labels import Label, LabelOf
@@ -117,7 +117,8 @@ def lines(groups: Sequence[Group], labels: Sequence[Label]) -> list[Line]:
 def look(method: str) -> Look:
     """The look of a method, or of a method under another rule, such as `er + ncm`."""
     name, _, rule = method.partition(" + ")
-    found = method_class(name).look if name in METHODS else Look(GREY, "o")
+    kind = known(name)
+    found = kind.look if kind else Look(GREY, "o")
     return replace(found, hollow=True, dashes=":") if rule else found
 
 

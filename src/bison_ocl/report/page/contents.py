@@ -57,14 +57,14 @@ def contents(study: Study) -> Contents:
     pools = {name: Pool() for name in POOLS}
     items = [item(name, records, pools) for name, records in study.items.items()]
     entries = [entry for found in study.items.values() for entry in found]
-    methods = dict.fromkeys(entry.method for entry in entries)
+    titles = {entry.method: method_name(entry.method, entry.method_title) for entry in entries}
     runs = sum(entry.rule is None for entry in entries)
     return {
         "title": title(study),
         "about": f"{plural(runs, 'run')}, made with bison-ocl",
         "warnings": study.warnings,
         "bands": MOST_BANDS,
-        "methods": {name: {"name": method_name(name), **plain(look(name))} for name in methods},
+        "methods": {name: {"name": title, **plain(look(name))} for name, title in titles.items()},
         "items": items,
         **{name: pool.values for name, pool in pools.items()},
     }

@@ -50,7 +50,7 @@ def labelled_in(item: str, record: Spec) -> Label:
 def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:
     """A line of its own for each method, and for each way in which its settings were changed."""
     changed = names.variant(record, usual)
-    label = method_label(record.method)
+    label = method_label(record.method, getattr(record, "method_title", None))
     if not changed:
         return label
     text, reading = f"{label.text} ({changed})", (record.method, changed) in READINGS
@@ -58,10 +58,10 @@ def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:
     return replace(label, text=text, printed=printed, main=False, reading=reading)
 
 
-def method_label(method: str) -> Label:
+def method_label(method: str, declared: str | None = None) -> Label:
     """The line of a method by its preset."""
     return Label(
-        names.method_name(method),
+        names.method_name(method, declared),
         names.category(method),
         printed=method,
         main=method == MAIN_METHOD,

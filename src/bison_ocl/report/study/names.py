@@ -8,8 +8,10 @@ from typing import Any
 
 from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in
-from bison_ocl.methods import METHODS, method_class
+from bison_ocl.methods import known
+from bison_ocl.methods.outside import source_digest
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.stream.streams import DEFAULT
@@ -24,11 +26,11 @@ DATA = {
 """in the paper's order"""
 
 
-def method_name(method: str) -> str:
-    """`er + ncm` as `ER + NCM`."""
+def method_name(method: str, declared: str | None = None) -> str:
+    """`er + ncm` as `ER + NCM`; the title that a record declares where the method is not known."""
     name, plus, rule = method.partition(" + ")
-    known = method_class(name).title if name in METHODS else name.upper()
-    return known + plus + rule.upper()
+    found = known(name)
+    return (found.title if found else declared or name.upper()) + plus + rule.upper()
 
 
 def data_name(data: str) -> str:
@@ -55,8 +57,8 @@ CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
 
 def category(method: str) -> str:
     """The signs of its categories, `T, F`; none where the paper gives none."""
-    name = method.partition(" + ")[0]
-    return method_class(name).kind if name in METHODS else ""
+    found = known(method.partition(" + ")[0])
+    return found.kind if found else ""
 
 
 def class_name(data: str, label: int) -> str:
@@ -69,6 +71,8 @@ def variant(run: Spec, usual: Mapping[str, Any] | None = None, shown: Collection
     usual: what the item itself sets; shown: settings that the table shows in another way.
     """
     own = preset(run.method.partition(" + ")[0], run.data)
+    if not own and isinstance(run, Record):
+        own = run.method_preset or {}
     expected = {**own, **(usual or {})}
     changed = {
         name: value
@@ -91,9 +95,16 @@ def as_set(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-@cache
 def preset(method: str, data: str, changes: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
     """The settings of a method on a dataset; none where this version does not know them."""
+    version = source_digest(method)
+    return settings_by_preset(method, version, data, changes) if known(method) else {}
+
+
+@cache
+def settings_by_preset(
+    method: str, version: str | None, data: str, changes: tuple[tuple[str, str], ...]
+) -> dict[str, Any]:
     try:
         return settings_of(configured(method, data, dict(changes)))
     except UserError:
