@@ -109,7 +109,7 @@ def test_a_record_is_no_reason_to_import_code(call: Call, mine: Path, tmp_path: 
     refused(call("rerun", place, "--out", again), "of the method 'mine' from outside", "--method")
     said = call("rerun", place, "--method", f"{mine}:Mine", "--out", again)
     assert said.status == 0, said
-    assert "the same to the last digit" in said.out
+    assert "identical to the last digit" in said.out
 
 
 def test_worker_processes_receive_the_file(call: Call, mine: Path, tmp_path: Path) -> None:
