@@ -226,6 +226,21 @@ def test_checkpoints_of_an_older_version_go_on(tmp_path: Path) -> None:
         assert one.losses == Losses(steps, known)
 
 
+def test_checkpoints_that_call_float32_on_a_cpu_tf32_are_found(tmp_path: Path) -> None:
+    whole = trained(job(tmp_path / "whole", lr="0.1"))
+    interrupted(tmp_path / "cut")
+    folder = tmp_path / "cut" / "checkpoints"
+    for path in list(folder.glob("*.safetensors")):
+        tensors, header = checkpoint.read(path)
+        earlier = replace(Spec(**header["spec"]), precision="tf32")
+        path.unlink()
+        header["spec"] = vars(earlier)
+        checkpoint.write(folder / f"{earlier.name}.safetensors", tensors, header)
+    resumed = trained(job(tmp_path / "cut", lr="0.1", resume=True))
+    assert [r.losses for r in resumed] == [r.losses for r in whole]
+    assert not list(folder.glob("*.safetensors"))
+
+
 # --- how many seeds, and what they are told ---
 
 

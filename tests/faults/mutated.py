@@ -319,7 +319,8 @@ def listening() -> Iterator[list[str]]:
     active = True
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if active and event in CODE and not (event == "exec" and is_module(arguments[0])):
+        own = event == "exec" and (is_module(arguments[0]) or is_importing())
+        if active and event in CODE and not own:
             heard.append(event)
 
     sys.addaudithook(hook)
@@ -332,6 +333,17 @@ def listening() -> Iterator[list[str]]:
 def is_module(code: Any) -> bool:
     """Whether code is that of an installed file, imported when it is needed for the first time."""
     return not code.co_filename.startswith("<")
+
+
+def is_importing() -> bool:
+    """Whether an installed module is being imported, which may make functions of text as it does.
+
+    (Pillow imports the reader of a format when a file looks like it.)
+    """
+    frame = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 def peak() -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -125,8 +125,9 @@ def take_up_earlier_names(job: Job, specs: Sequence[Spec]) -> None:
     """Rename checkpoints of versions that called float32 on a CPU tf32."""
     for spec in specs:
         path, earlier = job.checkpoint(spec), job.checkpoint(replace(spec, precision=PLAIN))
-        if job.device == "cpu" and spec.precision == "fp32" and not path.exists():
-            with suppress(FileNotFoundError):
+        renamed = job.device == "cpu" and spec.precision == "fp32" and not path.exists()
+        if renamed and earlier.exists():
+            with telling(earlier, "remove it"):
                 earlier.rename(path)
 
 
