@@ -128,7 +128,7 @@ def test_places_that_cannot_be_written(place: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("keep", [0, 1, 7, 8, 9, 100, -30, -1])
 def test_cut_off_files_are_refused(path: Path, keep: int) -> None:
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(UserError, match="cut off or not a bison-ocl file: use another copy"):
+    with pytest.raises(UserError, match="truncated or not a bison-ocl file: use another copy"):
         checkpoint.read(path)
 
 
@@ -185,14 +185,14 @@ def test_changed_numbers_names_and_headers_are_refused(path: Path) -> None:
 
 
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no file"):
+    with pytest.raises(UserError, match="no file"):
         checkpoint.read(tmp_path / "none")
     with pytest.raises(UserError, match=r"cannot read .*: Is a directory; choose another file"):
         checkpoint.read(tmp_path)
 
 
 def test_a_name_that_is_a_folder_is_not_written_to() -> None:
-    with pytest.raises(UserError, match=r"cannot write \.: name a file in it"):
+    with pytest.raises(UserError, match=r"cannot write \.: give a file name"):
         checkpoint.write(Path(), TENSORS, HEADER)
 
 

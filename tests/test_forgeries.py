@@ -95,10 +95,10 @@ def peak() -> int:
 def test_what_is_no_file_is_refused_at_once(load: Callable[[Path], None], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place, message in {
-        tmp_path / "pipe": "no regular file; choose another file",
+        tmp_path / "pipe": "not a regular file; choose another file",
         tmp_path: "Is a directory; choose another file",
-        Path("/dev/zero"): "no regular file",
-        tmp_path / "nothing": "there is no file",
+        Path("/dev/zero"): "not a regular file",
+        tmp_path / "nothing": "no file",
     }.items():
         with pytest.raises(UserError, match=message):
             load(place)

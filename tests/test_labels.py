@@ -73,7 +73,7 @@ def test_what_cannot_be_looked_up_is_refused(label: Any) -> None:
 
 @pytest.mark.parametrize("labels", ["ab", None, 3, np.array(3)])
 def test_labels_must_be_a_sequence(labels: Any) -> None:
-    with pytest.raises(UserError, match="one label an image"):
+    with pytest.raises(UserError, match="one label per image"):
         Labels().plain(labels)
 
 

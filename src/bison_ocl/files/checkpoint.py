@@ -1,6 +1,6 @@
-"""Files that hold a state: safetensors for the tensors, JSON for the rest, so loading runs no code.
+"""Save and load states: safetensors for tensors, JSON for the rest, so loading runs no code.
 
-Written atomically (temporary file, fsync, rename) and checked on reading.
+Files are written atomically (temporary file, fsync, rename) and verified on reading.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from bison_ocl.state import State
 
 FORMAT = "bison-ocl 1"
 ADDED_LATER = ("refused",)
-"""tensors that earlier versions did not write: a fresh state's stay"""
+"""tensors that earlier versions did not write; a fresh state provides them"""
 
 
 class DamagedFile(UserError):
-    """A file that is not as it was written."""
+    """A file whose contents are damaged."""
 
 
 NUMBER = 2**62
-"""larger than any that a file holds"""
+"""larger than any number in a valid file"""
 
 
 @dataclass(frozen=True)
 class Header:
-    """The plain values of a file by name; asked for one, it gives that kind or refuses the file."""
+    """The plain values of a file by name; a value of the wrong kind refuses the file."""
 
     value: Any
     name: str = "header"
@@ -65,23 +65,23 @@ class Header:
         return int(self.value)
 
     def number(self) -> float:
-        """Not negative, and finite."""
+        """The value as a finite number, not negative."""
         self.check(type(self.value) in (int, float) and 0 <= self.value < NUMBER)
         return float(self.value)
 
     def check(self, fits: bool) -> None:
-        """Refuse the file unless its value is one that such a file can hold."""
+        """Refuse the file if a value is impossible."""
         if not fits:
             shown = "nothing" if self.value is MISSING else repr(self.value)[:60]
-            raise DamagedFile(f"the file says {shown} for {self.name!r}: use another copy")
+            raise DamagedFile(f"the file has {shown} for {self.name!r}: use another copy")
 
 
 MISSING = object()
 
 
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-    """Put tensors and a JSON header into one file; a crash leaves the old file or the new one."""
-    # Copies: safetensors refuses tensors that share memory, as a fresh teacher's do.
+    """Write tensors and a JSON header to one file; a crash leaves the old file or the new one."""
+    # Copies, because safetensors refuses shared memory, as of a fresh teacher.
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     text = json.dumps(header)
     metadata = {"format": FORMAT, "header": text, "sha256": checksum(tensors, text)}
@@ -89,21 +89,23 @@ def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> Non
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and the header of a file, after checking that it is whole and ours."""
+    """The tensors and the header of a file, after verifying its format and checksum."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise UserError(f"cannot read {path}: it is no regular file; choose another file")
-        path.open("rb").close()  # of a file it may not read, safe_open says that it is not there
+            raise UserError(f"cannot read {path}: not a regular file; choose another file")
+        path.open("rb").close()  # safe_open reports a forbidden file as missing
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             names = file.keys()
             tensors = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError as error:
-        raise UserError(f"there is no file {path}") from error
+        raise UserError(f"no file {path}: check the path") from error
     except (PermissionError, IsADirectoryError) as error:
         raise UserError(f"cannot read {path}: {reason(error)}; choose another file") from error
     except (OSError, SafetensorError, OverflowError, RuntimeError) as error:
-        raise DamagedFile(f"{path} is cut off or not a bison-ocl file: use another copy") from error
+        raise DamagedFile(
+            f"{path} is truncated or not a bison-ocl file: use another copy"
+        ) from error
     if metadata.get("format") != FORMAT:
         raise UserError(f"{path} was not written by this version of bison-ocl ({FORMAT})")
     text = metadata.get("header", "")
@@ -117,7 +119,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def checksum(tensors: dict[str, Tensor], header: str) -> str:
-    """A fingerprint of everything a file says."""
+    """The SHA-256 of tensors and header."""
     total = hashlib.sha256(header.encode())
     for name in sorted(tensors):
         value = tensors[name]
@@ -127,13 +129,13 @@ def checksum(tensors: dict[str, Tensor], header: str) -> str:
 
 
 def pack(me: State) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """A state as named tensors and plain values; of the memory only the rows in use."""
+    """A state as named tensors and plain values, with only the used rows of the memory."""
     fixed = {"filled": me.memory.filled, "later": me.later, "closed": me.closed}
     return tree.named(replace(me, memory=me.memory.in_use())), fixed
 
 
 def unpack(blank: State, tensors: dict[str, Tensor], fixed: dict[str, Any]) -> State:
-    """A packed state put into a fresh one of the same design, in the fresh one's memory format."""
+    """Fill a fresh state of the same design with packed tensors, in its own memory format."""
     check_fit(blank, tensors)
     plain = Header(fixed)
 
@@ -153,7 +155,7 @@ def unpack(blank: State, tensors: dict[str, Tensor], fixed: dict[str, Any]) -> S
 
 
 def check_fit(form: State, tensors: dict[str, Tensor]) -> None:
-    """Refuse tensors of another method or network; `form` needs no values, so any size will do."""
+    """Refuse tensors of another method or network; `form` may be on the meta device."""
     for path, leaf in tree.named(form).items():
         value = tensors.get(path)
         if value is None:
@@ -163,16 +165,18 @@ def check_fit(form: State, tensors: dict[str, Tensor]) -> None:
             fits = value.shape[rows:] == leaf.shape[rows:] and value.dtype == leaf.dtype
             fits = fits and value.ndim == leaf.ndim and not (rows and len(value) >= len(leaf))
         if not fits:
-            raise UserError(f"the file does not fit this method and network (at {path})")
+            raise UserError(
+                f"the file does not fit this method and network (at {path}): use another"
+            )
 
 
 def of_rows(path: str, leaf: Tensor) -> bool:
-    """Whether a tensor has a row for each image of the memory, of which files keep those in use."""
+    """Whether a tensor has one row per image of the memory; files keep only used rows."""
     return path.startswith("memory.") and leaf.ndim > 0
 
 
 def check_values(me: State, tensors: dict[str, Tensor]) -> None:
-    """Refuse numbers that no step leaves behind."""
+    """Refuse values that no training step can produce."""
     memory = me.memory
     y, filled = memory.y[: memory.filled], memory.filled
     lengths = {len(value) for path, value in tensors.items() if of_rows(path, value)}
@@ -189,4 +193,4 @@ def check_values(me: State, tensors: dict[str, Tensor]) -> None:
             wrong[path] = not bool(value.isfinite().all())
     for what, found in wrong.items():
         if found:
-            raise DamagedFile(f"the file holds numbers that cannot be ({what}): use another copy")
+            raise DamagedFile(f"the file holds impossible values ({what}): use another copy")

@@ -1,4 +1,4 @@
-"""Files that survive a crash: on the disk before anybody relies on them, replaced in one rename."""
+"""Crash-safe files: synced to disk before use and replaced by one rename."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bison_ocl.errors import UserError, reason
 
 @contextmanager
 def telling(path: Path, advice: str) -> Iterator[None]:
-    """Say in one line why a file could not be written, and what to do."""
+    """Turn write errors into one line with advice."""
     try:
         yield
     except OSError as error:
@@ -27,9 +27,9 @@ def telling(path: Path, advice: str) -> Iterator[None]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by another in one rename, durably."""
+    """Write a file durably and rename it into place."""
     if not path.name:
-        raise UserError(f"cannot write {path}: name a file in it")
+        raise UserError(f"cannot write {path}: give a file name")
     with telling(path, "free or choose another place"):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = beside(path)
@@ -45,7 +45,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in a folder survive a power cut."""
+    """Sync a folder, so that renames in it survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -55,7 +55,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def durable(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that is on the disk when the block ends."""
+    """Open a new file that is synced to disk at the end of the block."""
     with open(path, "xb") as file:
         yield file
         file.flush()
@@ -63,7 +63,7 @@ def durable(path: Path) -> Iterator[IO[bytes]]:
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
-    """Fail before an hour of training, not after it."""
+    """Fail before the training, not after it, if a folder is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = beside(folder / "probe")
@@ -77,22 +77,22 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 # --- names of files that are being written ---
 
 TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-(\d{1,9})-[0-9a-f]{8}\.partial")
-"""of what, on which machine, by which process"""
+"""groups: machine and process of a temporary file"""
 HOUR = 3600.0
 
 
 def beside(path: Path) -> Path:
-    """A temporary name that no other write uses; what killed processes left there is removed."""
+    """A unique temporary name next to a path; removes files that killed processes left."""
     with suppress(OSError):
         for old in path.parent.iterdir():
             if is_abandoned(old):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
-    name = path.name[:50]  # with the rest it stays within what file systems allow
+    name = path.name[:50]  # keeps the whole name within the limits of file systems
     return path.with_name(f".{name}.{host()}-{os.getpid()}-{token_hex(4)}.partial")
 
 
 def is_abandoned(path: Path) -> bool:
-    """Whether it is a temporary file that nobody writes: its process is gone, or it is old."""
+    """Whether a temporary file is abandoned: its process is gone, or it is old."""
     owner = TEMPORARY.fullmatch(path.name)
     if owner is None:
         return False
@@ -101,7 +101,7 @@ def is_abandoned(path: Path) -> bool:
 
 
 def host() -> str:
-    """This machine in eight letters: the number of a process says nothing about another one's."""
+    """This machine in eight letters, because process numbers are valid on one machine only."""
     return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
@@ -110,24 +110,24 @@ def is_gone(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # it is another user's
+    except PermissionError:  # it belongs to another user
         return False
     return False
 
 
 # --- several files replaced at once ---
 #
-# NAME.TOKEN.next is the next content of NAME.SUFFIX, and counts once .TOKEN.commit exists: creating
-# that file replaces them all. The renames that follow can be done by a later process as well.
+# NAME.TOKEN.next is the next content of NAME.SUFFIX. Creating .TOKEN.commit replaces all files at
+# once; the renames that follow can also be done by a later process.
 
 
 @contextmanager
 def replaced_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Where to write the next contents of files in one folder: all are replaced, or none is.
+    """Yield paths for the next contents of files in one folder; all are replaced, or none.
 
-    A kill in between leaves work for `settle`.
+    After a kill in between, `settle` finishes the work.
     """
-    if len(paths) == 1:  # written atomically, it needs no more
+    if len(paths) == 1:  # an atomic write suffices
         yield list(paths)
         return
     folder, token = paths[0].parent, token_hex(8)
@@ -148,7 +148,7 @@ def replaced_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def settle(paths: Sequence[Path]) -> None:
-    """Finish or clear away what a kill left of replacing these files, all of one folder."""
+    """Finish or undo an interrupted replacement of these files, all in one folder."""
     folder, by_stem = paths[0].parent, {path.stem: path for path in paths}
     with telling(folder, "free or choose another place"):
         for following in folder.glob("*.next"):
@@ -163,7 +163,7 @@ def settle(paths: Sequence[Path]) -> None:
 
 
 def end_commits(folder: Path) -> None:
-    """Remove the commits whose files are all in place."""
+    """Remove commit files whose renames are complete."""
     if commits := set(folder.glob(".*.commit")):
         sync_folder(folder)
     for commit in commits - {commit_of(following) for following in folder.glob("*.next")}:

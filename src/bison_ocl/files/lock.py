@@ -1,4 +1,4 @@
-"""Lets one process at a time do something; a lock ends with the process, whatever ends that."""
+"""Locks between processes; a lock ends with its process, however that ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bison_ocl.errors import UserError, reason
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait for a lock on a file."""
+    """Hold a lock on a file, waiting for it if needed."""
     with open(path, "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -22,7 +22,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def only_one(path: Path, what: str) -> Iterator[None]:
-    """Refuse to do what another process does right now."""
+    """Hold a lock, refused if another process holds it."""
     with open(path, "ab") as file:
         with refusing(what), needing_locks(path.parent):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -31,7 +31,7 @@ def only_one(path: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Say in one line that another process holds a lock."""
+    """Turn a held lock into a one-line error."""
     try:
         yield
     except BlockingIOError as error:
@@ -40,7 +40,7 @@ def refusing(what: str) -> Iterator[None]:
 
 @contextmanager
 def needing_locks(folder: Path) -> Iterator[None]:
-    """Say in one line that a folder's file system has no locks."""
+    """Turn missing lock support of a file system into a one-line error."""
     try:
         yield
     except BlockingIOError:
@@ -54,12 +54,12 @@ def needing_locks(folder: Path) -> Iterator[None]:
 # --- many claims in one file, for one descriptor ---
 
 PRESENCE = 0
-"""the byte that every process with the file open shares"""
+"""the byte that all processes with the open file lock together"""
 
 
 @contextmanager
 def claimed(path: Path, wanted: Mapping[int, str]) -> Iterator[None]:
-    """Hold a numbered claim for each thing wanted; refuse those that another process holds.
+    """Hold numbered claims, refused if another process holds one of them.
 
     A claim is a lock on one byte of the file. The last process to leave removes the file.
     """
@@ -78,7 +78,7 @@ def claimed(path: Path, wanted: Mapping[int, str]) -> Iterator[None]:
 
 
 def opened(path: Path) -> int:
-    """The file, held present; opened again if the last process before removed it meanwhile."""
+    """Open and share the file; open it again if another process removed it meanwhile."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -93,7 +93,7 @@ def opened(path: Path) -> int:
 
 
 def leave(handle: int, path: Path) -> None:
-    """Remove the file unless another process is present, which then will."""
+    """Remove the file unless another process uses it, which then removes it."""
     with suppress(OSError):
         lock_byte(handle, fcntl.F_UNLCK, PRESENCE)
         lock_byte(handle, fcntl.F_WRLCK, PRESENCE)
@@ -110,6 +110,6 @@ def is_at(path: Path, handle: int) -> bool:
 
 
 def lock_byte(handle: int, kind: int, number: int, wait: bool = False) -> None:
-    """Lock one byte for an open file, not for the process: threads are told apart too."""
+    """Lock one byte per open file rather than per process, so that threads exclude each other."""
     request = struct.pack("hhqqi4x", kind, os.SEEK_SET, number, 1, 0)
     fcntl.fcntl(handle, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, request)

@@ -1,1 +1,1 @@
-"""A learner behind a stream: labels and images as callers have them, observe and predict."""
+"""Learner: observe and predict with the caller's own images and labels."""

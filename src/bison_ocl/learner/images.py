@@ -1,4 +1,4 @@
-"""Images from outside: arrays in the usual layouts, as bytes [N, 3, H, W]."""
+"""Convert the caller's images, in any usual layout, to bytes [N, 3, H, W]."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from torch import Tensor
 from bison_ocl.errors import UserError
 
 ROUNDING = 1e-5
-"""by which floats may lie outside, as after an interpolation"""
+"""tolerance for floats outside [0, 1], as after an interpolation"""
 LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels"
 
 
 def to_bytes(images: Any) -> Tensor:
-    """uint8, or floats in [0, 1]; HWC or CHW; numpy or torch. A copy, never a view of the input."""
+    """A copy of images as bytes: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch."""
     x = images.detach().cpu() if isinstance(images, Tensor) else from_array(images)
     if x.ndim != 4:
         raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: add or drop an axis")
     if x.shape[1] not in (1, 3):
         if x.shape[3] not in (1, 3):
-            raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}")
+            raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: permute the axes")
         x = x.permute(0, 3, 1, 2)
     if 0 in x.shape[2:]:
-        raise UserError(f"images must have pixels, not {list(x.shape)}")
+        raise UserError(f"images must have pixels, not {list(x.shape)}: leave them out")
     return quantised(x).expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
 
 
 def from_array(images: Any) -> Tensor:
-    """Anything numpy understands as numbers."""
+    """A tensor of anything that numpy converts to numbers."""
     try:
-        array = np.require(images, requirements=["C", "W", "E"])  # torch warns of read-only ones
+        array = np.require(
+            images, requirements=["C", "W", "E"]
+        )  # torch warns about read-only arrays
         return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except (TypeError, ValueError) as error:
         raise UserError(f"images must be a numeric array of {LAYOUTS}") from error
 
 
 def quantised(x: Tensor) -> Tensor:
-    """Floats in [0, 1] as 8 bits; bytes as they are."""
+    """Floats in [0, 1] as bytes; bytes unchanged."""
     if x.dtype == torch.uint8:
         return x
     if not x.dtype.is_floating_point:

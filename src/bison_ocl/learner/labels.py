@@ -1,4 +1,4 @@
-"""The caller's labels and the numbers the network knows them by, in order of appearance."""
+"""Map the caller's labels to class ids in order of first appearance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bison_ocl.errors import UserError
 
 
 class Labels:
-    """A growing list of distinct labels; `limit` is the most there may be."""
+    """A growing list of distinct labels, at most `limit`."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.all: list[Hashable] = []
@@ -26,7 +26,7 @@ class Labels:
         return self._numbers[label]
 
     def added(self, labels: Iterable[Hashable]) -> Labels:
-        """These labels and others; this list itself stays as it is, or is the answer."""
+        """A list with these labels too; the list itself if none is new."""
         fresh = [label for label in labels if label not in self._numbers]
         if not fresh:
             return self
@@ -35,7 +35,7 @@ class Labels:
         return longer
 
     def without_limit(self) -> Labels:
-        """The same labels in a list that takes in as many as come."""
+        """The same labels without a limit."""
         longer = self._copy()
         longer._limit = None
         return longer
@@ -46,7 +46,7 @@ class Labels:
         return other
 
     def add(self, labels: Iterable[Hashable]) -> bool:
-        """Take in labels; whether any was new."""
+        """Add labels; whether any was new."""
         before = len(self)
         for label in labels:
             if label not in self._numbers:
@@ -56,7 +56,7 @@ class Labels:
         return len(self) > before
 
     def check_room(self, labels: Iterable[Hashable]) -> None:
-        """Refuse labels beyond the limit before anything is learned from them."""
+        """Refuse labels beyond the limit before learning from them."""
         found = dict.fromkeys([*self.all, *labels])
         if self._limit is not None and len(found) > self._limit:
             *known, extra = list(found)[: self._limit + 1]
@@ -67,7 +67,7 @@ class Labels:
             )
 
     def _warn_of_files(self, label: Hashable) -> None:
-        """Tell before the training, once, what `save` would refuse after it."""
+        """Warn once, before training, about a label that `save` would refuse."""
         try:
             encode(label)
         except UserError as error:
@@ -76,20 +76,20 @@ class Labels:
             self._fit_for_files = False
 
     def plain(self, labels: Any) -> list[Hashable]:
-        """Labels as plain Python values: arrays and tensors become numbers and strings."""
+        """Labels as plain Python values, also from arrays and tensors."""
         values = labels.tolist() if hasattr(labels, "tolist") else labels
         unordered = isinstance(values, str | bytes | set | frozenset | dict)
         if unordered or not isinstance(values, Iterable):
-            raise UserError("labels must be a sequence with one label an image")
+            raise UserError("labels must be a sequence with one label per image")
         return [plain(value) for value in values]
 
     def encoded(self) -> list[Any]:
-        """As JSON can hold them."""
+        """The labels as JSON values."""
         return [encode(label) for label in self.all]
 
     @classmethod
     def decoded(cls, values: list[Any], limit: int | None) -> Labels:
-        """Labels from a file, each of them once."""
+        """Labels from a file, refused if one occurs twice."""
         labels = cls(limit)
         labels.check_room(found := [decode(value) for value in values])
         labels.add(found)
@@ -99,7 +99,7 @@ class Labels:
 
 
 def plain(value: Any) -> Hashable:
-    """A label as a plain Python value, refused where it cannot be looked up."""
+    """A label as a plain Python value, refused if it is not hashable."""
     if isinstance(value, tuple):
         return tuple(plain(item) for item in value)
     try:
@@ -133,6 +133,6 @@ def decode(value: Any) -> Hashable:
     if isinstance(value, dict) and isinstance(value.get("tuple"), list):
         return tuple(decode(item) for item in value["tuple"])
     if isinstance(value, list | dict) or value != value:
-        raise UserError(f"the file says {value!r:.60} for a label: use another copy")
+        raise UserError(f"the file has {value!r:.60} for a label: use another copy")
     label: Hashable = value
     return label

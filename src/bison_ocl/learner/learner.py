@@ -1,6 +1,6 @@
-"""A learner behind a stream of labelled images: observe, predict, save, load.
+"""Learner: learn from a stream of labelled images with observe, predict, save and load.
 
-Image shape and classes are discovered; labels are the caller's own, of any hashable type.
+It discovers image shape and classes; labels are the caller's own, of any hashable type.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ from bison_ocl.state import State
 from bison_ocl.threads import Turns
 
 FIRST_CAPACITY = 8
-"""Rows the heads are born with when the number of classes is not given; they double from there."""
+"""initial rows of the heads if the number of classes is not given; they double as needed"""
 
 LARGEST_SIDE = 4096
-"""of an image in a file, in pixels"""
+"""pixels of an image side in a valid file"""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Unlearnable(UserError):
-    """Images that no step can take."""
+    """Images that a step refuses."""
 
 
 def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Learner, P], T]:
-    """A call that waits until no other thread is in the learner, and that succeeds or does nothing.
+    """Make a method wait for other threads, and succeed completely or change nothing.
 
-    It may take gradients: a caller that predicts in inference mode has it learn from the images
-    that wait. What fails leaves the learner as it was, so that the same call can be made again.
+    It leaves inference mode, because `predict` may learn from pending images. After a failure the
+    learner is unchanged, so that the caller can repeat the call.
     """
 
     @wraps(f)
@@ -70,7 +70,7 @@ def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Lea
                     return f(self, *arguments, **named)
             except BaseException as error:
                 vars(self).update(before)
-                self._summary = None  # it may be of buffers that the call wrote to
+                self._summary = None  # the call may have overwritten its buffers
                 if isinstance(error, Unlearnable):
                     self._forget_unless_learned()
                 raise
@@ -85,18 +85,18 @@ class Learner:
     >>> learner.observe(images, labels)  # doctest: +SKIP
     >>> learner.predict(images)  # doctest: +SKIP
 
-    `method` is a name, a class of a method or an object of one. `classes` fixes the heads in
-    advance; without it the losses run over the classes seen so far and the heads grow. `task_gap`:
-    a new class starts a task if that many steps brought none, until the first call of `new_task`;
-    None switches it off. Settings are the method's: `beta=0.2`.
-    Threads may share a learner: while one is in it, others wait.
+    `method` is a name, a class or an object. `classes` fixes the number of classes; without it the
+    losses cover the classes seen so far and the heads grow. `task_gap`: a new class starts a task
+    after that many steps without one, until the first call of `new_task`; None disables this.
+    Further keywords are settings of the method, such as `beta=0.2`. Threads may share a learner;
+    they take turns.
 
-    `rule` is the rule of inference: ncm, ncm-raw or ld, each also with -mirror; None: the method's
+    `rule` is the inference rule: ncm, ncm-raw or ld, each also with -mirror; None for the method's
     own. With the setting `average`, such as 0.995, the averaged weights predict.
 
-    On `device="cuda"` steps are replayed CUDA graphs, unless `backbone` is given. `precision` is
-    that of the convolutions: tf32, bf16 or fp32. On a GPU `compile=True` compiles steps first: the
-    first one takes a minute, and the cache folder keeps what was compiled.
+    On `device="cuda"` steps are replayed CUDA graphs, unless `backbone` is given. `precision` of
+    the convolutions is tf32, bf16 or fp32. `compile=True` compiles steps on a GPU: the first takes
+    a minute, and the cache folder keeps compiled steps.
     """
 
     def __init__(
@@ -141,13 +141,13 @@ class Learner:
 
     @entered
     def observe(self, images: Any, labels: Iterable[Hashable]) -> None:
-        """See labelled images once. They are learned from as soon as a stream batch is complete.
+        """Observe labelled images once; a step learns from each complete stream batch.
 
-        All of them or, where a step fails, none: the same images may be observed again.
+        If a step fails, none of the images count, and they may be observed again.
         """
         x, y = to_bytes(images), self._labels.plain(labels)
         if len(x) != len(y):
-            raise UserError(f"{len(x)} images came with {len(y)} labels: give one label an image")
+            raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
         self._labels.check_room([*(label for _, label in self._waiting), *y])
         self._check_shape(x)
         if len(x) and self._body is None:
@@ -159,12 +159,12 @@ class Learner:
 
     @entered
     def flush(self) -> None:
-        """Learn from the images that wait for their batch to fill."""
+        """Learn from pending images without waiting for a full batch."""
         self._flush()
 
     @entered
     def new_task(self) -> None:
-        """Say that a task ends here. From now on boundaries come from these calls alone."""
+        """End the current task; from now on only these calls end tasks."""
         self._flush()
         self._task_gap = None
         if self._body is not None:
@@ -174,10 +174,10 @@ class Learner:
 
     @entered
     def allow_more_classes(self) -> None:
-        """Take in labels beyond `classes`, as a learner made without it; for models of a run too.
+        """Accept labels beyond `classes`, also in a model of a run.
 
-        From now on the losses run over the classes seen so far, and the heads grow. Where tasks
-        end, a model of a run hears from `new_task` alone.
+        From now on the losses cover the classes seen so far, and the heads grow. In a model of a
+        run, only `new_task` ends tasks.
         """
         self._classes = None
         self._labels = self._labels.without_limit()
@@ -189,7 +189,7 @@ class Learner:
             self._learn(len(self._waiting))
 
     def _learn(self, size: int) -> None:
-        """One step on the images that wait longest; it reads no number from the device."""
+        """Take one step on the oldest pending images, without reading from the device."""
         batch = self._waiting[:size]
         labels = self._labels.added(label for _, label in batch)
         fresh = len(labels) > len(self._labels)
@@ -206,12 +206,12 @@ class Learner:
         self._labels, self._waiting, self._summary = labels, self._waiting[size:], None
 
     def _forget_unless_learned(self) -> None:
-        """Images that no step can take must not decide what later ones look like."""
+        """Before the first step, let refused images not fix the image shape."""
         if self._state is not None and self._state.step == 0:
             self._backbone, self._body, self._waiting = None, None, []
 
     def _warn_of_refused_steps(self) -> None:
-        """Once, and only where the host waits for the device anyway: it reads a number from it."""
+        """Warn once, where the host waits for the device anyway: this reads from it."""
         if self._warned or self._state is None:
             return
         if refused := int(self._state.refused):
@@ -225,15 +225,15 @@ class Learner:
 
     @entered
     def predict(self, images: Any) -> list[Hashable]:
-        """The most likely label of each image; images that wait are learned first."""
+        """The most likely label of each image, after learning from pending images."""
         return [self._labels.all[i] for i in self._scores(images).argmax(1).tolist()]
 
     @entered
     def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
-        """Softmax of the method's scores: a row an image, a column a label, in `labels`' order.
+        """Softmax of the method's scores: one row per image, columns in the order of `labels`.
 
-        For methods that predict by nearest class mean the scores are −‖z − μ_c‖²: a ranking in
-        soft form, not calibrated probabilities.
+        For nearest class mean the scores are −‖z − μ_c‖²: a soft ranking, not calibrated
+        probabilities.
         """
         array: np.ndarray[Any, np.dtype[Any]] = self._scores(images).softmax(1).numpy()
         return array
@@ -241,7 +241,7 @@ class Learner:
     @property
     @entered
     def labels(self) -> list[Hashable]:
-        """The labels seen so far, in order of appearance; also those of images that wait."""
+        """The labels seen so far in order of appearance, including pending images."""
         return list(dict.fromkeys([*self._labels.all, *(label for _, label in self._waiting)]))
 
     def _scores(self, images: Any) -> Tensor:
@@ -273,7 +273,7 @@ class Learner:
 
     @entered
     def save(self, path: str | Path) -> None:
-        """Write everything to one file, waiting images learned first."""
+        """Write the learner to one file, after learning from pending images."""
         self._flush()
         if self._state is None:
             raise UserError("nothing has been learned yet: call observe before save")
@@ -308,25 +308,26 @@ class Learner:
         device: str = "cpu",
         compile: bool = False,
     ) -> Learner:
-        """A learner as it was saved, in its precision. Runs no code.
+        """Load a saved learner in its precision, without running code from the file.
 
-        `method`: the class, where it is not one of this package; a file is no reason to import it.
-        `backbone`: where it was built with one. `compile`: as for a new learner; no file keeps it.
+        `method`: the class, required if it is from outside the package, because a file never makes
+        us import code. `backbone`: required if it was built with one. `compile`: as for a new
+        learner; not saved.
         """
         tensors, values = checkpoint.read(Path(path))
         if values.get("kind") != "learner":
-            raise UserError(f"{path} holds no learner: it is a file of `bison-ocl run`")
+            raise UserError(f"{path} is a checkpoint of `bison-ocl run`: expected a saved learner")
         header = checkpoint.Header(values)
         if (header["backbone"].text() == "module") != (backbone is not None):
             need = "give load(..., backbone=...)" if backbone is None else "leave backbone out"
             raise UserError(f"{path} was saved with another backbone: {need}")
         settings = header["settings"].by_name()
         found = saved_class(path, header["method"].text(), method)
-        built(found, None, settings)  # none of them is another argument of a learner
+        built(found, None, settings)  # refuses names of other arguments
         rows, shape = header["rows"].whole(least=1), header["shape"].items()
         header["shape"].check(len(shape) == 3)
         header["classes"].check(header["classes"].value in (None, rows))
-        precision = values.get("precision", "tf32")  # files had none before there was a choice
+        precision = values.get("precision", "tf32")  # missing in older files
         header["precision"].check(precision in PRECISIONS)
         rule = values.get("rule")
         header["rule"].check(rule is None or rule in list(RULES))
@@ -360,7 +361,7 @@ class Learner:
     def adopt(
         cls, method: Method, memory: int, me: State, labels: Labels, precision: Precision
     ) -> Learner:
-        """A learner that goes on from the state of a finished run, in the precision of the run."""
+        """A learner that continues from the state of a finished run, in its precision."""
         learner = cls(
             method,
             memory=memory,
@@ -378,7 +379,7 @@ class Learner:
 
     @entered
     def __copy__(self) -> Learner:
-        """A learner of its own: rows of a memory are written in place, so they are not shared."""
+        """An independent copy; the memory is cloned because its rows are written in place."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self) | {"_turns": Turns(), "_summary": None})
         if self._state is not None:
@@ -388,7 +389,7 @@ class Learner:
 
     @entered
     def __getstate__(self) -> dict[str, Any]:
-        """For pickles and deep copies: the state without its graphs, which are recorded anew."""
+        """For pickles and deep copies: the state without its graphs, which are captured again."""
         return vars(self) | {"_body": self._state, "_summary": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -404,7 +405,7 @@ class Learner:
         self._body = self._execution.stepper(self._engine, me)
 
     def _atomic(self) -> AbstractContextManager[None]:
-        """Steps inside take effect together or, where one fails, not at all."""
+        """Make the steps inside take effect together, or not at all if one fails."""
         return nullcontext() if self._body is None else self._body.atomic()
 
     def _born(self, shape: tuple[int, ...], rows: int, device: str | None = None) -> State:
@@ -423,16 +424,16 @@ class Learner:
         )
 
     def _form(self, shape: tuple[int, ...], rows: int) -> State:
-        """A state without values, so of any size: what the tensors of a file must look like."""
+        """A state on the meta device: the expected tensors of a file, without memory."""
         try:
             return self._born(shape, rows, "meta")
         except (RuntimeError, OverflowError) as error:
             raise UserError(
-                "the file tells of a network that is too large: use another copy"
+                "the file describes a network that is too large: use another copy"
             ) from error
 
     def _with_room_for(self, classes: int) -> Eager:
-        """What steps, with rows for so many classes: born twice as large, the old pasted in."""
+        """The stepper with rows for all classes; heads double in size, and keep their old rows."""
         assert self._body is not None
         while classes > (me := self._body.me).classes:
             larger = self._born(tuple(me.memory.x.shape[1:]), 2 * me.classes)
@@ -452,18 +453,18 @@ LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1}
 
 
 def whole(name: str, value: Any) -> int:
-    """A whole number in range, of Python or numpy, before anything is built on it."""
+    """A whole number of Python or numpy, refused if out of range."""
     try:
         number = -1 if isinstance(value, bool) else index(value)
     except TypeError:
         number = -1
     if not LEAST[name] <= number < 2**62:
-        raise UserError(f"{name}={value!r}: give a whole number of at least {LEAST[name]}")
+        raise UserError(f"{name}={value!r}: expected a whole number of at least {LEAST[name]}")
     return number
 
 
 def method_of(method: object, settings: dict[str, Any]) -> Method:
-    """A method from its name, its class or itself."""
+    """The method of a name, a class or an object."""
     if isinstance(method, str):
         return configured(method, None, settings)
     if isinstance(method, Method):
@@ -473,13 +474,13 @@ def method_of(method: object, settings: dict[str, Any]) -> Method:
             raise UserError(f"{given}: give settings to {type(method).__name__}(...) itself")
         return method
     if not isinstance(method, type):
-        raise UserError(f"method={method!r}: give a name, such as 'bison', or a class of a method")
+        raise UserError(f"method={method!r}: expected a name, such as 'bison', or a class")
     check_method(method)
     return built(method, None, settings)
 
 
 def saved_class(path: str | Path, name: str, given: type[Method] | None) -> type[Method]:
-    """The class of a learner's file: one of this package, or the one that is given."""
+    """The method class of a saved learner: one of this package, or the given one."""
     if given is None and name not in METHODS:
         advice = f"give load(..., method={name.title()})"
         raise UserError(f"{path} is of the method {name!r} from outside this package: {advice}")
@@ -491,9 +492,9 @@ def saved_class(path: str | Path, name: str, given: type[Method] | None) -> type
 
 
 def check_backbone(backbone: object) -> None:
-    """A module, if any."""
+    """Refuse a backbone that is no module."""
     if not (backbone is None or isinstance(backbone, nn.Module)):
-        raise UserError(f"backbone={backbone!r}: give a torch.nn.Module that returns features")
+        raise UserError(f"backbone={backbone!r}: expected a torch.nn.Module that returns features")
 
 
 def check_rule(name: object, method: Method) -> None:
@@ -507,12 +508,12 @@ def check_rule(name: object, method: Method) -> None:
 
 
 def check_device(name: str) -> None:
-    """A device that torch knows and finds here."""
+    """Refuse a device that torch does not know or find."""
     try:
         kind = torch.device(name).type
     except (RuntimeError, TypeError):
         kind = "unknown"
     if kind not in ("cpu", "cuda"):
-        raise UserError(f"device={name!r}: give cpu or cuda")
+        raise UserError(f"device={name!r}: expected cpu or cuda")
     if kind == "cuda" and not torch.cuda.is_available():
         raise UserError(f"device={name!r}: torch finds no GPU here; use cpu")
