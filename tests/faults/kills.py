@@ -64,10 +64,12 @@ def kills(seeds: Sequence[int], count: int, seed: int) -> Outcome:
         lasting = time.monotonic() - begun
         outcome.add(compared(again, whole, seeds), "not even undisturbed")
         while outcome.made < count:
-            out, moments = Path(folder, str(outcome.made)), list[float]()
+            out, moments = Path(folder, str(outcome.verdicts.total())), list[float]()
             for _ in range(min(MOST_IN_A_ROW, count - outcome.made)):
                 moments.append(draw.uniform(0, lasting))
-                outcome.made += killed(started(out, seeds), moments[-1])
+                if not killed(started(out, seeds), moments[-1]):
+                    break  # it had finished
+                outcome.made += 1
             last = started(out, seeds)
             last.join()
             verdict = compared(out, whole, seeds) if last.exitcode == 0 else "not resumed"
