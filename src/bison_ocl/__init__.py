@@ -1,11 +1,11 @@
-"""Balanced online class-incremental learning: BISON and the methods it is compared with."""
+"""Balanced online class-incremental learning: BISON and its baselines."""
 
 from __future__ import annotations
 
 from bison_ocl.waiting import wait_briefly
 
 TYPE_CHECKING = False
-"""as in `typing`, which takes longer to import than all else here"""
+"""as in `typing`, whose import would take longer than the rest of this file"""
 if TYPE_CHECKING:
     from typing import Any
 
@@ -18,7 +18,7 @@ wait_briefly()
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: commands that compute nothing must not wait for torch."""
+    """Import on first use, so that commands that compute nothing do not wait for torch."""
     if name == "Learner":
         from bison_ocl.learner.learner import Learner
 

@@ -26,12 +26,12 @@ class Batch:
 
 
 def to_float(x: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Bytes to [0, 1], not normalised; floats as they are."""
+    """Bytes scaled to [0, 1], not normalised; floats unchanged."""
     return x.to(dtype) / 255 if x.dtype == torch.uint8 else x.to(dtype)
 
 
 def one_hot(y: Tensor, classes: int) -> Tensor:
-    """Which class each label names, as booleans [B, classes]; works under vmap."""
+    """One-hot labels as booleans [B, classes]; works under vmap."""
     return y[:, None] == torch.arange(classes, device=y.device)
 
 

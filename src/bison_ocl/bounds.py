@@ -9,7 +9,7 @@ from typing import Annotated
 
 @dataclass(frozen=True)
 class Bound:
-    """The numbers with which a step can be computed."""
+    """The range of a setting."""
 
     holds: Callable[[float], bool]
     words: str

@@ -1,4 +1,4 @@
-"""What tables, figures and plans know of a method: class attributes that its own file sets."""
+"""Facts about a method for tables, figures and plans, declared in its own file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bison_ocl.look import GREY, Look
 
 
 class Card:
-    """The facts about a method that no step reads."""
+    """Class attributes of a method that no step reads."""
 
     title: ClassVar[str] = ""
     """the name in tables and figures, as its paper prints it"""
@@ -19,6 +19,6 @@ class Card:
     learned: ClassVar[tuple[int, ...]] = (20, 20)
     """images in each forward and backward pass of a step, at the default batch of 10 + 10"""
     scored: ClassVar[tuple[int, ...]] = ()
-    """images in each pass that is forward only"""
+    """images in each forward-only pass of a step"""
     learned_at_test: ClassVar[int] = 0
-    """images learned from before each evaluation, over the rows of the memory"""
+    """images learned from before each evaluation, per row of the memory"""

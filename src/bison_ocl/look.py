@@ -1,4 +1,4 @@
-"""How figures draw a method: a colour, a marker and a line.
+"""Appearance of a method in figures: colour, marker and line.
 
 Eight colours that colour-blind readers tell apart (Okabe & Ito 2008, yellow darkened), each used
 solid and dashed; no two methods of this package share a marker.
@@ -19,7 +19,7 @@ Marker = str | tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Look:
-    """How a line or a point is drawn."""
+    """The appearance of a line or a point."""
 
     colour: str
     marker: Marker

@@ -26,12 +26,12 @@ LARGEST = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Key:
-    """Where draws come from: 64 well-mixed bits, one number for each run. bits: int64 []"""
+    """The source of draws: 64 well-mixed bits per run. bits: int64 []"""
 
     bits: Tensor
 
     def named(self, name: str) -> Key:
-        """The key of a draw called `name` below this one."""
+        """The key of a draw `name`, derived from this one."""
         return Key(mix(self.bits ^ name_bits(name)))
 
 
@@ -61,7 +61,7 @@ def uniform(key: Key, shape: Shape) -> Tensor:
 
 
 def uniforms(key: Key, shapes: Mapping[str, Shape]) -> dict[str, Tensor]:
-    """Several uniform draws that belong together, in one mixing."""
+    """Several uniform draws from one mixing."""
     sizes = [math.prod(shape) for shape in shapes.values()]
     parts = torch.split(uniform(key, (sum(sizes),)), sizes)
     return {
@@ -71,7 +71,7 @@ def uniforms(key: Key, shapes: Mapping[str, Shape]) -> dict[str, Tensor]:
 
 
 def integers(key: Key, high: Tensor | int, shape: Shape) -> Tensor:
-    """Integers in [0, high), from 63 bits, so that no stream is too long for them."""
+    """Integers in [0, high), from 63 bits, uniform however long the stream."""
     return unsigned_shift(bits(key, shape), 1) % high
 
 
@@ -81,7 +81,7 @@ def permutation(key: Key, n: int) -> Tensor:
 
 
 def rows(key: Key, n: int, width: int) -> Tensor:
-    """Uniform numbers [n, width] in which row i depends on i alone, whatever n is."""
+    """Uniform numbers [n, width]; row i depends on i but not on n."""
     start = mix(key.bits + counts(key, n) * GOLDEN)
     return to_unit(mix(start[:, None] + counts(key, width) * GOLDEN))
 

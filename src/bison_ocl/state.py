@@ -1,4 +1,4 @@
-"""All that one run knows: network, optimiser, memory, class table, extras, seed and counters."""
+"""State of a run: network, optimiser, memory, class table, extras, seed and counters."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from bison_ocl.nets.optimiser import Moments
 
 @dataclass(frozen=True)
 class State:
-    """One run's state as a tree of tensors. Class ids follow the order of the run."""
+    """One run's state as a tree of tensors; class ids are the run's own."""
 
     net: Net
     moments: Moments
     memory: Memory
     extra: dict[str, Any]
-    """what a method keeps between steps, as trees: a teacher network, prototypes, label sets"""
+    """values of a method between steps, as trees: a teacher network, prototypes, label sets"""
     seed: Tensor
     step: Tensor
     task: Tensor
     table: Tensor
     """int64 [C]: the task a class first appeared in, −1 for an unseen one"""
     refused: Tensor
-    """int64 []: steps that were refused because their loss or update was not finite"""
+    """int64 []: steps refused because their loss or update was not finite"""
     closed: bool
-    """whether the classes were given in advance: then all of them take part in the losses"""
+    """whether the classes were given in advance; then the losses cover all of them"""
     later: bool = False
-    """whether some task is finished, on the host: code may branch on it"""
+    """whether a task is finished; on the host, so that code may branch on it"""
     average: Tensor | None = None
     """[P]: the average of the network over the steps, if one is kept (nets/average.py)"""
 
@@ -50,7 +50,7 @@ class State:
 
     @property
     def seen(self) -> Tensor:
-        """Mask of the classes met so far (C_1:t)."""
+        """Mask of the classes seen so far (C_1:t)."""
         return self.table >= 0
 
     @property
@@ -65,7 +65,7 @@ class State:
 
     @property
     def live(self) -> Tensor:
-        """Mask of the rows that take part in the losses."""
+        """Mask of the classes that the losses cover."""
         return torch.ones_like(self.seen) if self.closed else self.seen
 
     def meet(self, y: Tensor) -> State:
@@ -74,11 +74,11 @@ class State:
         return replace(self, table=torch.where(fresh, self.task, self.table))
 
     def grad(self, loss: Callable[..., Tensor], *batches: Batch) -> tuple[Tensor, Params]:
-        """The gradient of loss(me, *batches) in the network's parameters."""
+        """The gradient of loss(me, *batches) with respect to the network's parameters."""
         return self.net.grad(lambda net: loss(replace(self, net=net), *batches))
 
     def averaged(self) -> State:
-        """The same with the averaged network for the live one; itself where none is kept."""
+        """The state with the averaged network instead of the live one, if one is kept."""
         if self.average is None:
             return self
         return replace(self, net=unflat(self.average, self.net))

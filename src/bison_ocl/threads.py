@@ -1,4 +1,4 @@
-"""What threads take in turns, and what each has of its own; a copy or a pickle begins anew."""
+"""A lock and thread-local attributes that reset in copies and pickles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 
 class Turns:
-    """A lock that the thread which holds it may take again."""
+    """A re-entrant lock."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -22,7 +22,7 @@ class Turns:
 
 
 class Own(threading.local):
-    """Attributes of which every thread sees its own."""
+    """Attributes that are local to each thread."""
 
     def __reduce__(self) -> tuple[type[Own], tuple[()]]:
         return Own, ()

@@ -1,6 +1,6 @@
-"""Trees of tensors: dataclasses, dicts and tuples whose leaves are tensors; all else is fixed.
+"""Trees of tensors: dataclasses, dicts and tuples with tensor leaves; the rest is fixed.
 
-They are what a step takes and returns, so that vmap, files and growth need no list of fields.
+A step takes and returns trees, so that vmap, files and growing heads need no list of fields.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def add(one: T, other: T) -> T:
 
 
 def dot(one: object, other: object) -> Tensor:
-    """The inner product of two trees, taken as long vectors."""
+    """The inner product of two trees as flat vectors."""
     pairs = zip(leaves(one), leaves(other), strict=True)
     return torch.stack([(a * b).sum() for a, b in pairs]).sum()
 
@@ -92,12 +92,12 @@ def pick(tree: T, run: int) -> T:
 
 
 def choose(condition: Tensor, yes: T, no: T) -> T:
-    """One of two trees of the same form, by a boolean []; of stacked ones, by one for each run."""
+    """One of two trees of the same form, by a boolean []; per run for stacks."""
 
     def chosen(a: Tensor, b: Tensor) -> Tensor:
         if a is b:
             return a
-        if condition.ndim == 0:  # reshaping it for every leaf would take a quarter of the time
+        if condition.ndim == 0:  # reshaping it per leaf would take a quarter of the time
             return torch.where(condition, a, b)
         by_run = condition.reshape(condition.shape + (1,) * (a.ndim - condition.ndim))
         return torch.where(by_run, a, b)
@@ -107,7 +107,7 @@ def choose(condition: Tensor, yes: T, no: T) -> T:
 
 
 def finite(tree: object) -> Tensor:
-    """Whether all floats are finite, a boolean []: what is not survives in a sum of them."""
+    """Whether all floats are finite, a boolean []; a sum keeps any NaN or infinity."""
     floats = [leaf for leaf in leaves(tree) if leaf.is_floating_point()]
     if under_vmap(floats[0]):  # few kernels for all runs
         return torch.cat([leaf.reshape(-1) for leaf in floats]).sum().isfinite()
@@ -115,14 +115,14 @@ def finite(tree: object) -> Tensor:
 
 
 def under_vmap(leaf: Tensor) -> bool:
-    """Whether a tensor is one run's part of a stack that vmap goes over, differentiated or not."""
+    """Whether a tensor is batched by vmap, differentiated or not."""
     while torch._C._functorch.is_gradtrackingtensor(leaf):
         leaf = torch._C._functorch.get_unwrapped(leaf)
     return bool(torch._C._functorch.is_batchedtensor(leaf))
 
 
 def paste(old: T, new: T) -> T:
-    """`old` as large as `new`: its leaves in the corner of `new`'s. How heads grow."""
+    """Grow heads: copy the leaves of `old` into the corner of the larger ones of `new`."""
 
     large = named(new)
 

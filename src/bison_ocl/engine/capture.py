@@ -1,9 +1,8 @@
-"""The step as a CUDA graph: recorded once, replayed with the host out of the loop.
+"""Steps as CUDA graphs: captured once, then replayed without the host.
 
-State lives in fixed buffers; a graph reads them, runs the very step of the engine, and ends by
-copying what changed back into them. The memory is written in place anyway. A graph serves while no
-shape changes: one for each batch size, before and after the end of the first task. Heads that grow
-need new buffers and new graphs.
+State lives in fixed buffers: a graph reads them, runs the engine's own step, and copies the changes
+back; the memory is written in place anyway. A graph is valid while no shape changes: one per batch
+size, before and after the end of the first task. Growing heads need new buffers and new graphs.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from bison_ocl.engine.step import Engine, Learned, Turn
 from bison_ocl.state import State
 
 REHEARSALS = 3
-"""Before recording, so that nothing is chosen or allocated for the first time in a graph."""
+"""rehearsals before the capture, so that libraries choose kernels and allocate outside a graph"""
 
 RECORDING = threading.Lock()
-"""One graph is recorded at a time in a process: all of them use PyTorch's one capture stream."""
+"""one capture at a time per process, as all use PyTorch's one capture stream"""
 
 Replay = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A graph and the buffers it reads and writes, beside the state's own."""
+    """A graph and its own buffers, besides those of the state."""
 
     replay: Replay
     new: Batch
@@ -45,10 +44,10 @@ class Recorded:
 
 
 class Captured(Eager):
-    """Steps a state by replaying graphs. The state handed in is copied once, then owned here."""
+    """Steps a state by replaying graphs; it copies the given state once and owns the copy."""
 
     def __init__(self, engine: Engine, me: State, compiled_in: Path | None = None) -> None:
-        """compiled_in: the folder of compiled steps, if they are to be compiled at all"""
+        """compiled_in: the folder for compiled steps; None to compile none"""
         super().__init__(engine, tree.map_leaves(torch.clone, me))
         self.compiled_in = compiled_in
         self.graphs: dict[tuple[object, ...], Recorded] = {}
@@ -78,9 +77,9 @@ class Captured(Eager):
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """All that happens inside takes effect or, where it fails, none of it does.
+        """Undo all steps inside the block if one fails.
 
-        A graph writes over the whole state, so this begins by copying it.
+        A graph overwrites the whole state, so the state is copied first.
         """
         if self._spare is None or shapes(self._spare) != shapes(self.me):
             self._spare = tree.map_leaves(torch.clone, self.me)
@@ -103,14 +102,14 @@ class Captured(Eager):
         return Recorded(recorded(partial(step, self.me), partial(step, scratch)), held, found)
 
     def _learn(self, me: State, new: Batch) -> Callable[[State, Batch], Learned]:
-        """The pure part of a step; compiled for whole batches only, since it takes a minute."""
+        """The pure part of a step, compiled only for full batches, as compiling takes a minute."""
         if self.compiled_in is None or new.y.shape[-1] != self.engine.method.stream_batch:
             return self.engine.learn
         return compiled(self.engine.learn, repr(self.engine.method), self.compiled_in, me, new)
 
 
 def replayed(f: Turn, value: Any, zero: Tensor, times: int) -> Any:
-    """`Engine.repeat` by a graph of one turn. (GDumb trains a network so, whenever it is asked.)"""
+    """`Engine.repeat` by a graph of one turn, for GDumb's training at test time."""
     if times == 0:
         return value
     held, scratch, turn = tree.map_leaves(torch.clone, (value, value, zero))
@@ -126,9 +125,9 @@ def replayed(f: Turn, value: Any, zero: Tensor, times: int) -> Any:
 
 
 def recorded(work: Replay, rehearsal: Replay) -> Replay:
-    """The replay of a graph of `work`, which leaves what it finds in tensors that exist.
+    """Capture `work`, which writes its results to existing tensors; returns the replay.
 
-    `rehearsal` is the same work on scratch tensors, in which libraries choose their kernels.
+    `rehearsal` is the same work on scratch tensors, so that libraries choose their kernels.
     """
     with RECORDING:
         side = side_stream(torch.cuda.current_device())
@@ -138,7 +137,7 @@ def recorded(work: Replay, rehearsal: Replay) -> Replay:
                 rehearsal()
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        # Other threads may go on with what they do on the device meanwhile.
+        # Other threads may use the device meanwhile.
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             work()
     return graph.replay
@@ -146,7 +145,7 @@ def recorded(work: Replay, rehearsal: Replay) -> Replay:
 
 @cache
 def side_stream(device: int) -> torch.cuda.Stream:
-    """The stream of all rehearsals: each one that libraries see costs a workspace of 64 MiB."""
+    """The stream of all rehearsals: libraries keep a workspace of 64 MiB per stream."""
     return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
@@ -155,20 +154,20 @@ def shapes(me: State) -> dict[str, torch.Size]:
 
 
 def written(buffers: State, after: State) -> State:
-    """A state in the buffers of another of the same shapes; its fixed parts are as they are."""
+    """A state in the buffers of another of the same shapes, with its own fixed parts."""
     copy_changed(buffers, after)
     tensors = tree.named(buffers)
     return tree.walk(lambda name, _: tensors[name], after)
 
 
 def copy_changed(buffers: object, after: object) -> None:
-    """Write the tensors that a step made anew over the old ones, in as few kernels as it takes."""
+    """Copy new tensors of a step over the old ones, in as few kernels as possible."""
     alike: dict[tuple[object, ...], list[tuple[Tensor, Tensor]]] = {}
     made = tree.named(after)
     for name, old in tree.named(buffers).items():
         new = made[name]
         if old.data_ptr() != new.data_ptr():
-            # One kernel copies many tensors, but none of them if a single one lies otherwise.
+            # One kernel copies many tensors, but only if all have the same layout.
             alike.setdefault((old.dtype, old.stride() == new.stride()), []).append((old, new))
     for pairs in alike.values():
         torch._foreach_copy_([old for old, _ in pairs], [new for _, new in pairs])

@@ -1,7 +1,7 @@
-"""A pure function of trees, traced once and compiled for the shapes it was traced with.
+"""Compile a pure function of trees for the shapes of its examples.
 
-What was compiled is kept in a folder under a name that holds all it depends on: the package's
-source, the trees' form, PyTorch's version and the device. The next process loads it in seconds.
+A folder keeps the result under a name with everything it depends on: the package's source, the
+trees' form, PyTorch's version and the device. Another process loads it in seconds.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from bison_ocl import tree
 T = TypeVar("T")
 
 OPTIONS = {"triton.cudagraphs": False, "deterministic": True, "combo_kernels": True}
-"""Graphs are recorded by capture.py; reductions are cut by rule, not by timing, for equal bits;
-small kernels that do not wait for each other become one."""
+"""capture.py captures the graphs; reductions are split by rule, not by timing, for equal bits;
+independent small kernels are merged."""
 
 
 def compiled(f: Callable[..., T], name: str, folder: Path, *examples: Any) -> Callable[..., T]:
-    """f for arguments of the form of the examples; branches are those the examples take.
+    """f compiled for arguments like the examples, with the branches that the examples take.
 
-    Traced first: what the compiler sees is tensor operations alone, whatever Python f is made of.
-    `name` tells functions apart whose code is the same and whose settings are not.
+    Tracing first gives the compiler plain tensor operations. `name` distinguishes functions with
+    the same code and different settings.
     """
     inputs = tree.leaves(examples)
     path = folder / f"{digest(name, examples, inputs[0].device)}.compiled"
     with torch.no_grad(), warnings.catch_warnings():
         form = f(*tree.map_leaves(torch.clone, examples))
-        warnings.simplefilter("ignore")  # the compiler's advice to those who call it
+        warnings.simplefilter("ignore")  # the compiler's advice to its callers
         run = load(path) if path.exists() else compile_anew(f, examples, path)
 
     def call(*trees: Any) -> T:
@@ -69,7 +69,7 @@ def compile_anew(f: Callable[..., Any], examples: Any, path: Path) -> Callable[.
 
 
 def load(path: Path) -> Callable[..., Any]:
-    """What an earlier process compiled."""
+    """The result of an earlier compilation."""
     found: Callable[..., Any] = torch._inductor.CompiledArtifact.load(  # type: ignore[attr-defined]
         path=str(path), format="binary"
     )
@@ -77,7 +77,7 @@ def load(path: Path) -> Callable[..., Any]:
 
 
 def digest(name: str, examples: Any, device: torch.device) -> str:
-    """A name for what is compiled, different wherever the result could be."""
+    """A name that differs whenever the compiled result could."""
     form = tree.walk(lambda _, leaf: form_of(leaf), examples)
     model = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     whole = repr((source(), name, form, torch.__version__, model, OPTIONS))

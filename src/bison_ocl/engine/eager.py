@@ -1,4 +1,4 @@
-"""Steps taken operator by operator: the plain execution, on which the others build."""
+"""Eager execution of steps, operator by operator; other executions build on it."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Eager:
         return loss
 
     def end_task(self) -> None:
-        """Close the current task."""
+        """End the current task."""
         self.take(self.engine.end_task(self.me))
 
     def take(self, after: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self.me = after
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """All that happens inside takes effect or, where it fails, none of it does.
+        """Undo all steps inside the block if one fails.
 
-        A step changes rows of the memory alone in place, so these are kept while it lasts.
+        A step changes only memory rows in place, so copies of these are kept meanwhile.
         """
         before, self._overwritten = self.me, []
         try:

@@ -1,9 +1,8 @@
-"""How steps run on a device: which layers a network is built of, and what runs its steps.
+"""Execution of steps on a device: the layers of a network, and how its steps run.
 
-On a CPU PyTorch's layers run operator by operator. On a GPU fused layers, where Triton is
-installed, run as replayed CUDA graphs, compiled first if a folder is given. A module of the
-caller's own runs operator by operator everywhere: its Python may wait for the device, which no
-graph can record.
+On a CPU, PyTorch's layers run operator by operator. On a GPU with Triton, fused layers run as
+replayed CUDA graphs, compiled first if a folder is given. The caller's own module runs operator by
+operator everywhere: its Python may wait for the device, which no graph can capture.
 """
 
 from __future__ import annotations
@@ -32,32 +31,32 @@ def is_cuda(device: str) -> bool:
 
 @dataclass(frozen=True)
 class Execution:
-    """A device and how steps run there. Runs, learners and benchmarks all ask it."""
+    """A device and its execution of steps, for runs, learners and benchmarks."""
 
     device: str = "cpu"
     precision: Precision = "tf32"
     compiled_in: Path | None = None
-    """the folder of compiled steps; None: steps are not compiled"""
+    """the folder for compiled steps; None to compile none"""
     own_module: bool = False
     """whether the caller's own module is the backbone"""
 
     @property
     def fuses(self) -> bool:
-        """Whether our kernels run here: on a GPU with Triton, which PyTorch brings on Linux."""
+        """Whether our kernels run: on a GPU with Triton, which PyTorch includes on Linux."""
         return is_cuda(self.device) and find_spec("triton") is not None and not self.own_module
 
     @property
     def captures(self) -> bool:
-        """Whether steps are recorded as CUDA graphs and replayed."""
+        """Whether steps are captured as CUDA graphs and replayed."""
         return is_cuda(self.device) and not self.own_module
 
     @property
     def compiles(self) -> bool:
-        """Whether steps are compiled before they are recorded."""
+        """Whether steps are compiled before they are captured."""
         return self.captures and self.compiled_in is not None
 
     def backbone(self, method: Method, shape: tuple[int, ...]) -> Backbone:
-        """The network of a method for images of a shape, in the layers that suit the device."""
+        """The network of a method for images of a shape, with the device's layers."""
         return method.backbone(shape, self.precision, fused=self.fuses)
 
     def engine(self, method: Method, stacked: bool = False) -> Engine:
@@ -70,7 +69,7 @@ class Execution:
         return Engine(method, each, replayed)
 
     def stepper(self, engine: Engine, me: State) -> Eager:
-        """A state with the means to step."""
+        """An object that steps a state: eager or captured."""
         if not self.captures:
             return Eager(engine, me)
         from bison_ocl.engine.capture import Captured
@@ -78,7 +77,7 @@ class Execution:
         return Captured(engine, me, self.compiled_in)
 
     def moved(self, batch: Batch) -> Batch:
-        """The batch on the device; page-locked on its way, so that the host never waits."""
+        """The batch on the device, moved via page-locked memory so that the host never waits."""
         if batch.x.device.type == torch.device(self.device).type:
             return batch
         return tree.map_leaves(
@@ -87,13 +86,13 @@ class Execution:
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """What runs inside is on this device, with float32 products rounded as asked for."""
+        """Make this device current inside the block, with float32 rounding as chosen."""
         if not is_cuda(self.device):
             yield
             return
         cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
         before = cudnn.allow_tf32, matmul.allow_tf32
-        # Convolutions may round to TF32 unless asked not to; nothing else may.
+        # Only convolutions may round to TF32.
         cudnn.allow_tf32, matmul.allow_tf32 = self.precision != "fp32", False
         try:
             with torch.cuda.device(self.device):

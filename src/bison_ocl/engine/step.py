@@ -1,4 +1,4 @@
-"""Runs one method: the step on one run, or on many by vmap; the only place that writes memory."""
+"""The engine: steps a method on one run, or on many by vmap, and writes their memory."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from bison_ocl.state import State
 
 Each = Callable[[Callable[..., Any]], Callable[..., Any]]
 Turn = Callable[[Any, Tensor], Any]
-"""One of many like steps: from a tree and the number of the turn to the tree after it."""
+"""One of several repeated steps: maps a tree and the number of the turn to the next tree."""
 Repeat = Callable[[Turn, Any, Tensor, int], Any]
 LEARNED = ("net", "moments", "extra")
-"""what a refused step leaves as it was, beside the memory"""
+"""parts that a refused step leaves unchanged, besides the memory"""
 
 
 def alone(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`each` for one run: the function as it is."""
+    """`each` for one run: the function itself."""
     return f
 
 
 def in_turn(f: Turn, value: Any, zero: Tensor, times: int) -> Any:
-    """`repeat` step by step: f(...f(f(value, 0), 1)..., times − 1)."""
+    """`repeat` by a loop: f(...f(f(value, 0), 1)..., times − 1)."""
     for turn in range(times):
         value = f(value, zero + turn)
     return value
@@ -40,33 +40,33 @@ def in_turn(f: Turn, value: Any, zero: Tensor, times: int) -> Any:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a step changes in a state, memory apart."""
+    """The changes of a step to a state, except its memory."""
 
     changed: dict[str, Any]
     write: Write | None
     loss: Tensor
     finite: Tensor
-    """whether the loss and all that the step leaves behind of network and optimiser are finite"""
+    """whether the loss and the new network and optimiser are finite"""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One method; `each` is `alone` or `tree.vectorised`, the only thing that knows about seeds."""
+    """Runs one method; `each` is `alone` or `tree.vectorised`, the only code aware of seeds."""
 
     method: Method
     each: Each = alone
     repeat: Repeat = in_turn
 
     def step(self, me: State, new: Batch) -> tuple[State, Tensor]:
-        """One pass over one stream batch: learn from it, then store it. Also the loss."""
+        """Learn from one stream batch, then store it; the new state and the loss."""
         return self.stored(me, new, self.learn(me, new))
 
     def stored(self, me: State, new: Batch, learned: Learned) -> tuple[State, Tensor]:
-        """The state after a step whose pure part is done, and the loss.
+        """The state after a step, from its pure part, and the loss.
 
-        A run whose step is not finite refuses it: network, optimiser, extras and memory stay as
-        they were. The step is counted, the labels are met, and the loss is NaN. `Memory.filled`,
-        an upper bound for all runs of a stack, grows too.
+        A run refuses a step that is not finite: network, optimiser, extras and memory stay
+        unchanged. The step and its labels still count, and the loss is NaN. `Memory.filled`, an
+        upper bound for all runs of a stack, grows too.
         """
         ok, memory = learned.finite, me.memory
         if learned.write is not None:
@@ -80,7 +80,7 @@ class Engine:
         return after, learned.loss.masked_fill(~ok, torch.nan)
 
     def learn(self, me: State, new: Batch) -> Learned:
-        """The pure part of a step, for each run."""
+        """The pure part of a step, per run."""
         learned: Learned = self.each(self._learn)(me, new)
         return learned
 
@@ -97,7 +97,7 @@ class Engine:
         return Learned(changed | {"step": me.step + 1}, write, update.loss, finite)
 
     def end_task(self, me: State) -> State:
-        """Close the current task; the next batch belongs to the next one."""
+        """End the current task; the next batch belongs to the next one."""
 
         def close(me: State) -> dict[str, Any]:
             me = self.method.end_task(me)
@@ -107,7 +107,7 @@ class Engine:
 
     @torch.no_grad()
     def summarise(self, me: State) -> Any:
-        """What predicting needs, for the state as it is now."""
+        """The method's summary of the current state, for predicting."""
         summary = self.each(self.method.summarise)(me)
 
         def fit(summary: Any, turn: Tensor) -> Any:
@@ -127,7 +127,7 @@ class Engine:
 
     @torch.no_grad()
     def summarise_by(self, rule: Rule, me: State, summary: Any) -> Any:
-        """The method's summary and what another rule of inference needs of the same network."""
+        """The method's summary and that of another inference rule, on the same network."""
 
         def of_rule(me: State, summary: Any) -> Any:
             return rule.summarise(self.method.network(me, summary), me.memory, me.classes)
@@ -136,7 +136,7 @@ class Engine:
 
     @torch.no_grad()
     def scores_by(self, rule: Rule, me: State, both: Any, x: Tensor) -> Tensor:
-        """Scores by another rule of inference, from both summaries."""
+        """Scores by another inference rule, from both summaries."""
         dtype = me.net.dtype
 
         def predict(me: State, both: Any, x: Tensor) -> Tensor:

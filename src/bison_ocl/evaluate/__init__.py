@@ -1,1 +1,1 @@
-"""What a run is judged by: the accuracy matrix, its metrics, and the confusion matrix."""
+"""Evaluation of runs: metrics of the accuracy matrix and of the confusion matrix."""

@@ -1,6 +1,6 @@
-"""Anytime accuracy: how good a learner was on average while it learned.
+"""Anytime accuracy: the mean accuracy of a learner during training.
 
-Koh et al. 2022 (i-Blurry), A_AUC: the area under the accuracy curve, here as a share of the whole.
+Koh et al. 2022 (i-Blurry), A_AUC: the area under the accuracy curve, normalised to [0, 1].
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 
 def area_under_curve(steps: npt.ArrayLike, accuracy: npt.ArrayLike) -> float:
-    """Mean accuracy over a stream, each measurement standing for the steps since the last one.
+    """Mean accuracy over a stream, each measurement weighted by the steps since the last one.
 
-    steps: increasing, from above 0; where they are equally spaced this is the plain mean.
+    steps: increasing, above 0; equal spacing gives the plain mean.
     """
     when, values = np.asarray(steps, np.float64), np.asarray(accuracy, np.float64)
     if when.ndim != 1 or when.shape != values.shape or not when.size:

@@ -1,7 +1,7 @@
-"""What a confusion matrix says: accuracy by task, precision, confusion of similar classes.
+"""Measures of a confusion matrix: accuracy per task, precision, confusion of similar classes.
 
-Counts [C, C], rows are true classes and columns predictions (Wen 2026, confusion study). Where a
-measure is undefined (nothing to divide by, no partner) it is NaN, and means leave it out.
+Counts [C, C]: rows are true classes, columns predictions (Wen 2026, confusion study). An undefined
+measure (zero denominator, no partner) is NaN, and means skip it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPSILON = 1e-12
 
 
 def accuracy_by_task(confusion: npt.ArrayLike, task_of_class: npt.ArrayLike) -> Floats:
-    """Share of each task's test images that are right [T]; 0 for a task without images."""
+    """Accuracy on each task's test images [T]; 0 for a task without images."""
     counts = _counts(confusion)
     tasks = _tasks(task_of_class, len(counts))
     right = np.bincount(tasks, np.diag(counts))
@@ -47,18 +47,18 @@ def row_normalised(confusion: npt.ArrayLike) -> Floats:
 
 
 def column_precision(confusion: npt.ArrayLike) -> Floats:
-    """Of the images given each class, the share that is right [C]."""
+    """Precision of each class [C]."""
     counts = _counts(confusion)
     return _ratio(np.diag(counts), counts.sum(0))
 
 
 def similar_confusion(confusion: npt.ArrayLike, pairs: Pairs) -> Floats:
-    """SC@1: the share of each class's images that is taken for its partner [C]."""
+    """SC@1: the share of each class's images classified as its partner [C]."""
     return _row_at_partner(row_normalised(confusion), pairs)
 
 
 def similar_precision(confusion: npt.ArrayLike, pairs: Pairs) -> Floats:
-    """P_sim: of the images given their own class or its partner, the share that is right [C]."""
+    """P_sim: accuracy on the images classified as their own class or its partner [C]."""
     rows = row_normalised(confusion)
     right = np.diag(rows)
     return _ratio(right, right + _row_at_partner(rows, pairs))

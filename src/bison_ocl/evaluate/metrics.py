@@ -47,10 +47,10 @@ def accuracy_curve(A: npt.ArrayLike) -> Floats:
 
 
 def forgetting(A: npt.ArrayLike, mode: Literal["text", "table"]) -> float:
-    """How far each task has fallen from its best, averaged.
+    """Forgetting: the drop of each task from its best accuracy, averaged.
 
     "text" is the paper's formula: tasks before the last, best before the end, may be negative.
-    "table" is what its tables hold: all T tasks, best at any time, never negative.
+    "table" is the definition behind its tables: all T tasks, best at any time, never negative.
     """
     matrix = _matrix(A)
     if mode == "table":
@@ -64,7 +64,7 @@ def forgetting(A: npt.ArrayLike, mode: Literal["text", "table"]) -> float:
 
 
 def intransigence(A: npt.ArrayLike, reference: npt.ArrayLike) -> float:
-    """How much worse tasks are learned than by fine-tuning; negative is better.
+    """Intransigence: accuracy lost on new tasks compared with fine-tuning; negative is better.
 
     reference: [T], the fine-tuned learner's accuracy on each task just after learning it.
     """
@@ -72,7 +72,7 @@ def intransigence(A: npt.ArrayLike, reference: npt.ArrayLike) -> float:
 
 
 def intransigence_by_task(A: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
-    """For each task, the reference's accuracy just after learning it less this run's [T]."""
+    """The reference's accuracy right after each task minus this run's [T]."""
     learned = np.diag(_matrix(A))
     best = np.asarray(reference, dtype=np.float64)
     if best.shape != learned.shape:
@@ -95,7 +95,7 @@ def intransigence_spread(
 ) -> IntransigenceSpread:
     """Intransigence of paired runs, with both readings of the paper's deviation.
 
-    Over runs: of the runs' values. Over tasks: of the tasks' means over runs.
+    Over runs: deviation of the runs' values. Over tasks: deviation of the tasks' means over runs.
     """
     if len(matrices) != len(references) or not len(matrices):
         raise ValueError(f"{len(matrices)} runs cannot be paired with {len(references)} references")

@@ -1,1 +1,1 @@
-"""Rules of inference: from a trained network and its memory to scores, whatever the method."""
+"""Inference rules: scores from a trained network and its memory, for any method."""

@@ -1,7 +1,7 @@
-"""Features that rules of inference read: of the memory's images, and of images to classify.
+"""Features for inference rules: of stored images and of images to classify.
 
-`normalise` brings features to unit length. `mirror` adds mirror images: each stored image counts
-twice, as it is and mirrored, and an image to classify is the sum of its two features.
+`normalise` scales features to unit length. `mirror` adds mirror images: each stored image counts
+twice, original and mirrored, and an image to classify has the sum of its two features.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
 
 CHUNK = 500
-"""Images through the network at once: bounds the memory an evaluation takes."""
+"""images per pass, to limit the memory of an evaluation"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def stored(net: Net, memory: Memory, classes: int, normalise: bool, mirror: bool
 
 
 def shown(net: Net, x: Tensor, normalise: bool, mirror: bool) -> Tensor:
-    """Features of images to classify, [B, d]; of unit length again where two were added."""
+    """Features of images to classify, [B, d]; renormalised after adding mirror images."""
     z = feature(net, x, normalise)
     if not mirror:
         return z

@@ -1,7 +1,7 @@
-"""Linear discriminant over the memory: class means, and one covariance that all classes share.
+"""Linear discriminant over the memory: class means and one shared covariance.
 
 Fisher 1936, shrunk as by Friedman 1989; on the features of a network in a stream, Hayes & Kanan
-2020 ("Deep SLDA"), who keep running sums where this rule reads the memory. Equal priors.
+2020 ("Deep SLDA"), with running sums; this rule reads the memory instead. Equal priors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Discriminant:
 
 @dataclass(frozen=True)
 class LinearDiscriminant:
-    """The most likely class if features spread alike around every class mean."""
+    """The most likely class under one covariance shared by all classes."""
 
     shrinkage: float = 3.0
     """how many times the covariance's mean diagonal is added to its diagonal"""
@@ -53,17 +53,17 @@ def discriminant(found: Stored, shrinkage: float) -> Discriminant:
 
 
 def within_class_covariance(found: Stored, means: Tensor) -> Tensor:
-    """The mean outer product of a feature's distance to its class mean, [d, d]."""
+    """The within-class covariance of the features, [d, d]."""
     used = found.own.sum(1, keepdim=True)
     apart = (found.z - found.own @ means) * used
     return apart.T @ apart / used.sum().clamp(min=1)
 
 
 def shrunk(covariance: Tensor, shrinkage: float) -> Tensor:
-    """The covariance with a larger diagonal, so that it can be inverted however few the images.
+    """The covariance with a larger diagonal, so that it is invertible with few images.
 
-    Where all images of every class have the same feature, as one image per class has, there is no
-    covariance to shrink. The identity takes its place: the rule is then the nearest class mean.
+    If the covariance is zero, as with one image per class, the identity replaces it, and the rule
+    becomes nearest class mean.
     """
     mean = covariance.diagonal().mean()
     none = mean <= torch.finfo(mean.dtype).eps ** 2

@@ -11,15 +11,15 @@ from bison_ocl.inference.rules import RULES
 
 @dataclass(frozen=True)
 class Readout:
-    """Which weights are read, and by which rule of inference."""
+    """The weights to read, live or averaged, and the inference rule."""
 
     weights: Literal["live", "averaged"] = "live"
     rule: Rule | None = None
-    """None: the method's own"""
+    """None for the method's own"""
 
 
 AVERAGED = "averaged"
-"""The averaged weights by the method's own rule; a prefix where another rule reads them."""
+"""the averaged weights with the method's own rule; a prefix for another rule"""
 
 READOUTS = (
     {name: Readout("live", rule) for name, rule in RULES.items()}

@@ -1,4 +1,4 @@
-"""What a rule of inference is: a summary of the memory, and scores of images by it."""
+"""Interface of an inference rule: summarise the memory, score images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Rule(Protocol):
     """Pure functions of a network and a memory; they see one run, and work under vmap."""
 
     def summarise(self, net: Net, memory: Memory, classes: int) -> Any:
-        """What scoring needs, computed once per evaluation."""
+        """The summary for scoring, computed once per evaluation."""
         ...
 
     def scores(self, net: Net, summary: Any, x: Tensor) -> Tensor:

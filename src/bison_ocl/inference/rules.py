@@ -1,4 +1,4 @@
-"""The rules of inference by name, for the command line and for `Learner`."""
+"""Inference rules by name, for the command line and for `Learner`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Losses, one a file: functions from tensors to a scalar."""
+"""Losses, one per file: functions from tensors to a scalar."""

@@ -1,4 +1,4 @@
-"""How BISON's two classifiers shape each other: proxy-anchor loss and alignment (Eq. 3 and 4).
+"""Interaction of BISON's two classifiers: proxy-anchor loss and alignment (Eq. 3 and 4).
 
 The proxy-anchor loss is that of Kim et al. 2020, with class vectors as the proxies of features.
 """
@@ -17,7 +17,7 @@ def proxy_anchor(
 ) -> Tensor:
     """Pull features to their class's proxy, push them from the others. z: [B, d], w: [C, d]
 
-    `classes` [C] is the mask of the proxies that push and are counted in W.
+    `classes` [C] is the mask of the proxies that act as negatives and count in W.
     """
     similarity = cosine(z, w)
     own = one_hot(y, w.shape[0])

@@ -1,1 +1,1 @@
-"""The memory of past images: what it holds, what enters, what is replayed, class means over it."""
+"""The replay memory: storage, reservoir update, random retrieval, distances."""

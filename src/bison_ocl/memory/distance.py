@@ -1,4 +1,4 @@
-"""Distances between features, as one product of matrices."""
+"""Squared distances between features, by one matrix product."""
 
 from __future__ import annotations
 

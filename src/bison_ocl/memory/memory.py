@@ -12,20 +12,20 @@ from bison_ocl.errors import UserError
 from bison_ocl.rng import Key, uniform
 
 MOST = 10**8
-"""images of a memory: what counts its rows stays below a gigabyte"""
+"""images of a memory; keeps per-row counters below a gigabyte"""
 
 
 @dataclass(frozen=True)
 class Write:
-    """What a method wants stored: a slot for each item of the stream batch; the spare rejects."""
+    """A write: one slot per item of the stream batch; the spare slot rejects an item."""
 
     slots: Tensor
     seen: Tensor
-    """items offered to the memory so far, these included"""
+    """items offered to the memory so far, including these"""
     fields: dict[str, Tensor] = field(default_factory=dict)
 
     def only_if(self, condition: Tensor, memory: Memory) -> Write:
-        """This write or, where the condition is not met, one that the memory rejects."""
+        """This write if the condition holds, else a rejected one."""
         slots = torch.where(condition[..., None], self.slots, memory.capacity)
         return replace(self, slots=slots, seen=torch.where(condition, self.seen, memory.seen))
 
@@ -39,11 +39,11 @@ class Memory:
     y: Tensor
     """int64 [capacity + 1]"""
     seen: Tensor
-    """int64 []: items offered so far, or rows in use where a policy rejects before it is full"""
+    """int64 []: items offered so far, or rows in use if a policy rejects before it is full"""
     fields: dict[str, Tensor]
     """declared extras, [capacity + 1, ...] each"""
     filled: int = 0
-    """rows that may be in use, on the host: it saturates, and shapes depend on it"""
+    """upper bound of the rows in use, on the host; shapes depend on it"""
 
     @property
     def capacity(self) -> int:
@@ -60,7 +60,7 @@ class Memory:
         return rows < self.seen
 
     def sample(self, key: Key, n: int) -> Batch | None:
-        """n rows, uniformly without replacement; all if fewer are filled; None if none is."""
+        """n rows, uniformly without replacement; all if fewer are filled; None if empty."""
         if self.filled == 0:
             return None
         return self.rows(self.draw(key, min(n, self.filled)))
@@ -74,9 +74,9 @@ class Memory:
         return Batch(self.x[slots], self.y[slots])
 
     def write(self, new: Batch, write: Write) -> Memory:
-        """Put rows in place: these lines, and a graph's, alone change a tensor that others hold.
+        """Write rows in place; only this and captured graphs change shared tensors.
 
-        For stacked runs slots are [S, B]: one write serves all of them.
+        Stacked runs have slots [S, B], and one write serves all of them.
         """
         where: tuple[Tensor, ...] = (write.slots,)
         if write.slots.ndim == 2:
@@ -89,16 +89,16 @@ class Memory:
         return replace(self.grown(write.slots.shape[-1]), seen=write.seen)
 
     def overwritten(self, write: Write) -> tuple[Batch, Write]:
-        """The rows that a write will replace, in copies: written in turn, they take it back."""
+        """Copies of the rows that a write will replace, to undo it."""
         fields = {name: self.fields[name][write.slots] for name in write.fields}
         return self.rows(write.slots), Write(write.slots, self.seen, fields)
 
     def grown(self, items: int) -> Memory:
-        """The host's count after so many more items."""
+        """The memory with the host's count after more items."""
         return replace(self, filled=min(self.capacity, self.filled + items))
 
     def in_use(self) -> Memory:
-        """The filled rows alone, as files keep them; for one run, not a stack."""
+        """The filled rows, as kept in files; for one run, not a stack."""
         fields = {name: value[: self.filled] for name, value in self.fields.items()}
         return replace(self, x=self.x[: self.filled], y=self.y[: self.filled], fields=fields)
 
@@ -106,7 +106,7 @@ class Memory:
 def empty(
     capacity: int, shape: tuple[int, ...], fields: dict[str, Tensor], device: torch.device
 ) -> Memory:
-    """A memory with nothing in it. `fields` gives one example row of each extra."""
+    """An empty memory. `fields`: one example row of each extra field"""
     rows = capacity + 1
     try:
         if capacity > MOST:

@@ -1,4 +1,4 @@
-"""What enters the memory: reservoir sampling (Vitter 1985), by the field's batch rule."""
+"""Reservoir sampling of the stream into the memory (Vitter 1985), with the field's batch rule."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bison_ocl.rng import Key, integers
 def reservoir(key: Key, memory: Memory, items: int, exact: bool = False) -> Write:
     """Fill the free rows first; then item i replaces row j ~ U{0..n−1}, or is dropped if j ≥ M.
 
-    The batch rule uses one n, the count once the free rows are filled, for the whole batch, as
-    the field's common code does; `exact` counts item by item, as Vitter does.
+    The batch rule uses one n for the whole batch, the count after filling the free rows, as in the
+    field's common code; `exact` counts item by item, like Vitter.
     """
     order = torch.arange(items, device=memory.y.device)
     turn = memory.seen + order
@@ -25,6 +25,6 @@ def reservoir(key: Key, memory: Memory, items: int, exact: bool = False) -> Writ
 
 
 def later_wins(slots: Tensor, spare: int) -> Tensor:
-    """Send an item to the spare row if a later one of the batch takes its slot."""
+    """Reject an item if a later one of the batch takes its slot."""
     same = slots[:, None] == slots
     return slots.masked_fill(same.triu(diagonal=1).any(1), spare)

@@ -1,1 +1,1 @@
-"""Random views of images: what replay methods show the network beside the originals."""
+"""Random views of images, which replay methods train on in addition to the originals."""

@@ -1,4 +1,4 @@
-"""The view that replay methods learn from: crop, flip, colour jitter, greyscale."""
+"""The random view of replay methods: crop, flip, colour jitter, greyscale."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bison_ocl.views.crop import TRIES, crop, random_box
 def augment(key: Key, x: Tensor) -> Tensor:
     """A random view of each image (Lin et al. 2023, PCR, as its code does it).
 
-    x: [B, 3, H, W] in [0, 1], of any float dtype; the draws do not depend on which.
+    x: [B, 3, H, W] in [0, 1], of any float dtype; the draws do not depend on it.
     """
     n, _, height, width = x.shape
     u = uniforms(key, draws(n))

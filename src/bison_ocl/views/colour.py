@@ -1,4 +1,4 @@
-"""Colour jitter and greyscale with one draw for each image, on values in [0, 1].
+"""Colour jitter and greyscale with one draw per image, on values in [0, 1].
 
 The operations are those of torchvision's ColorJitter. x: [B, 3, H, W] throughout.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# What a blend changes. A fourth operation, the shift of hue, is no blend.
+# Properties that a blend changes. The fourth operation, the hue shift, is no blend.
 BRIGHTNESS, CONTRAST, SATURATION = range(3)
 
 
@@ -19,7 +19,7 @@ def grey(x: Tensor) -> Tensor:
 
 
 def blend(x: Tensor, kind: Tensor, factor: Tensor) -> Tensor:
-    """Move images away from (factor > 1) or towards what has no brightness, contrast or saturation.
+    """Blend images away from (factor > 1) or towards zero brightness, contrast or saturation.
 
     kind, factor: [B, 1, 1, 1]. A factor of 1 changes nothing, exactly.
     """
@@ -30,7 +30,7 @@ def blend(x: Tensor, kind: Tensor, factor: Tensor) -> Tensor:
 
 
 def shift_hue(x: Tensor, turns: Tensor) -> Tensor:
-    """Turn the hue, in the hexagon of HSV (Smith 1978), and keep saturation and value.
+    """Rotate the hue in the hexagon of HSV (Smith 1978), keeping saturation and value.
 
     turns: [B, 1, 1, 1]
     """
@@ -40,14 +40,14 @@ def shift_hue(x: Tensor, turns: Tensor) -> Tensor:
     some = chroma.clamp(min=torch.finfo(x.dtype).tiny)
     cool = torch.where(green == value, 2 + (blue - red) / some, 4 + (red - green) / some)
     hue = torch.where(red == value, (green - blue) / some, cool) + 6 * turns
-    # In sixths of a turn, a channel is full within one of its own hue and empty beyond two.
+    # In sixths of a turn, a channel is full within one of its hue and empty beyond two.
     away = hue - torch.arange(0, 6, 2, device=x.device)[:, None, None]
     away = (away - 6 * (away / 6).round()).abs()
     return value - chroma * (away - 1).clamp(0, 1)
 
 
 def jitter(x: Tensor, factor: Tensor, turns: Tensor, order: Tensor) -> Tensor:
-    """Three blends and a shift of hue, in an order of its own for each image.
+    """Three blends and a hue shift, in a random order per image.
 
     factor: [3, B, 1, 1, 1], by kind; turns: [B, 1, 1, 1]; order: [4, B, 1, 1, 1], the hue's last,
     of which the lowest comes first.
@@ -55,7 +55,7 @@ def jitter(x: Tensor, factor: Tensor, turns: Tensor, order: Tensor) -> Tensor:
     when, kind = order[:3].sort(dim=0)
     factor = factor.gather(0, kind)
     early = when < order[3]
-    # Hue costs as much as three blends: it is done once, and each blend idles on one side of it.
+    # Hue costs as much as three blends: do it once, and skip each blend on one side of it.
     for place in range(3):
         x = blend(x, kind[place], factor[place].masked_fill(~early[place], 1))
     x = shift_hue(x, turns)

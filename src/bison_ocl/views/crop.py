@@ -1,4 +1,4 @@
-"""Random resized crop: a box of random area, aspect and place, stretched to the image's size.
+"""Random resized crop: a box of random area, aspect and position, resized to the image.
 
 The box is drawn as in torchvision's RandomResizedCrop (after Szegedy et al. 2015, §6).
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# How many boxes are drawn for an image before the central one is taken.
+# Boxes drawn per image before falling back to the central one.
 TRIES = 10
 # The range of width / height, from which its logarithm is drawn uniformly.
 ASPECT = (3 / 4, 4 / 3)
@@ -58,13 +58,13 @@ def central_size(size: tuple[int, int]) -> tuple[int, int]:
 
 
 def first_pixel(draw: Tensor, room: Tensor, central: Tensor) -> Tensor:
-    """Where a box begins that leaves `room` pixels: in the middle if central, else anywhere."""
+    """The start of a box that leaves `room` pixels: centred if `central`, else random."""
     anywhere = torch.minimum((draw * (room + 1)).floor(), room)
     return torch.where(central, (room / 2).floor(), anywhere)
 
 
 def crop(x: Tensor, box: Box) -> Tensor:
-    """The box of each image stretched over the whole image, bilinearly. x: [B, C, H, W]"""
+    """The box of each image resized bilinearly to the whole image. x: [B, C, H, W]"""
     return stretch(stretch(x.mT, box.top, box.height).mT, box.left, box.width)
 
 
@@ -75,7 +75,7 @@ def stretch(x: Tensor, start: Tensor, length: Tensor) -> Tensor:
     """
     start, length = start[:, None].to(x.dtype), length[:, None].to(x.dtype)
     column = torch.arange(x.shape[-1], dtype=x.dtype, device=x.device)
-    # Clamped before `start` is added: the pixels just outside the box are not seen.
+    # Clamped before `start` is added, so that no pixel outside the box is read.
     place = ((column + 0.5) * (length / x.shape[-1]) - 0.5).clamp(min=0)
     near = place.floor()
     far = torch.minimum(near + 1, length - 1)

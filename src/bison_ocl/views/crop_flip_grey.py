@@ -17,7 +17,7 @@ SMALLEST = 0.3
 
 
 def crop_flip_grey(key: Key, x: Tensor) -> Tensor:
-    """A random view of each image. x: [B, 3, H, W] in [0, 1]; the draws depend on no dtype."""
+    """A random view of each image. x: [B, 3, H, W] in [0, 1]; draws do not depend on the dtype."""
     n, _, height, width = x.shape
     each = (n, 1, 1, 1)
     box = {"area": (n, TRIES), "aspect": (n, TRIES), "top": (n,), "left": (n,)}
