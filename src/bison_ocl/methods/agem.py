@@ -2,8 +2,8 @@
 
 Chaudhry et al. 2019, "Efficient Lifelong Learning with A-GEM", Eq. 10 and 11.
 The variant of the field's comparisons: one reservoir over all tasks instead of a ring buffer for
-each, so the reference batch may hold images of the current task. It is drawn afresh at each step
-after the first task; its gradient only bends the stream's and is never applied itself.
+each, so the reference batch may hold images of the current task. Each step after the first task
+draws a new one; its gradient only projects the stream's and is never applied itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """BISON: dual classifiers with inclusive separation and implicit knowledge interaction.
 
 Wen, Heinis & Choi 2026, "Balanced Online Class-Incremental Learning via Dual Classifiers", Alg. 1.
-α is σ(a) of a learned a; losses run over all C rows, as the paper's numbers, not its formulas, say.
+α is σ(a) of a learned a; losses cover all C classes, as the paper's numbers, not its text, suggest.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Bison(NearestMean):
     delta: float = 0.1
     """margin of the proxy-anchor loss"""
     eta: float = 1.0
-    """where the scales of both classifiers start"""
+    """initial scale of both classifiers"""
     pal_seen_only: bool = False
-    """proxies of unseen classes neither push nor count"""
+    """ignore proxies of unseen classes"""
     dc: bool = True
     """two cosine classifiers; false: one linear head (ablation)"""
     pal: Literal["bs", "sb", "off"] = "bs"
     """bs: buffer features shape stream vectors; sb: stream features, buffer vectors"""
     paf: Literal["sb", "bs", "off"] = "sb"
-    """sb: stream vectors teach the buffer classifier; bs: the reverse"""
+    """sb: align the buffer classifier with stream vectors; bs: the reverse"""
 
     def __post_init__(self) -> None:
         if not self.dc and (self.paf != "off" or self.pal == "sb"):
@@ -95,7 +95,7 @@ class Bison(NearestMean):
         return stream + alpha * replay + (1 - alpha) * self.ce(me, z_m, y_m, "buffer")
 
     def end_task(self, me: State) -> State:
-        """α starts anew for each task (Alg. 1 line 3)."""
+        """Reset α for the next task (Alg. 1 line 3)."""
         return replace(me, net=me.net.with_scalar("a", 0.0)) if self.dc else me
 
     def log(self, me: State) -> dict[str, Tensor]:

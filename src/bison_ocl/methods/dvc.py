@@ -1,10 +1,10 @@
-"""Dual view consistency: two views of an image agree, and replay goes by gradient interference.
+"""Dual view consistency: two views of an image agree; replay by gradient interference.
 
 Gu et al. 2022, "Not Just Selection, but Exploration: Online Class-Incremental Continual Learning
 via Dual View Consistency", §3. The official variant: linear head, a joint head Q on the logits of
-both views, MGI retrieval that replays the very views it scored, with the side effect on running
-statistics of scoring in train mode. On purpose each image has its own augmentation here, and Q
-starts at a scale that is a setting, so that it can grow.
+both views, MGI retrieval that replays the views it scored, with the side effect on running
+statistics of scoring in train mode. Deliberate differences: each image has its own augmentation,
+and the initial scale of Q is a setting, so that Q can grow.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DVC(Method):
     subsample: int = 50
     """candidates drawn from the memory, of which the most interfered are replayed"""
     mgi_bn_side_effect: bool = True
-    """scoring candidates moves the running statistics; false: it leaves no trace"""
+    """scoring candidates updates the running statistics; false: it does not"""
     joint_classes: int = 10
     """number of classes for which the joint head starts as PyTorch would start it"""
 

@@ -1,8 +1,8 @@
 """Experience replay: train on the stream and on a random batch from a reservoir memory.
 
 Chaudhry et al. 2019, "On Tiny Episodic Memories in Continual Learning".
-The variant with two forward passes and a sum of two mean losses, as the field's code has it. Its
-step is the default of every hook of Method.
+The variant with two forward passes and a sum of two mean losses, as in the field's code. The
+default hooks of Method implement it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Caccia et al. 2022, "New Insights on Reducing Abrupt Representation Change in Online Continual ...".
 The official code's variant: a cosine head of fixed scale 10, unseen classes stay in the stream's
-softmax (the text keeps the present ones alone), replay starts with the second step. As with every
-method here stream and memory pass separately, and no index range stands for a set of classes.
+softmax (the text keeps only the present ones), replay starts with the second step. As in every
+method here, stream and memory pass separately, and class sets are masks, not index ranges.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ERACE(Method):
         return self.masked_ce(me, me.net.features(new.x), new.y)
 
     def masked_ce(self, me: State, z: Tensor, y: Tensor) -> Tensor:
-        """CE over the classes of this batch and, unless told otherwise, those never seen."""
+        """CE over the classes of this batch and, by default, the unseen ones."""
         rows = present(y, me.classes)
         if not (self.ace_present_only or self.ce_over_seen):
             rows = rows | (me.live & ~me.seen)

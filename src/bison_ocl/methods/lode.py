@@ -1,11 +1,11 @@
-"""LODE on DER++: telling new classes from old ones weighs less than telling new ones apart.
+"""LODE on DER++: separating new from old classes weighs less than separating new ones.
 
 Liang & Li 2023, "Loss Decoupling for Task-Agnostic Continual Learning".
-On DER++ (Buzzega et al. 2020), as the authors' code does it; learning rate 0.03 as the BISON paper
-has it. Logits are stored for the image as it is, not for an augmented view of it. A stream image of
-an old class, which the paper excludes, is decoupled inside the old classes. The presets of the sets
-of 100 and more classes are the authors' values for small memories; what the BISON paper prints for
-them (alpha=0.2, beta=0.2, rho=0.5) does not give its numbers.
+On DER++ (Buzzega et al. 2020), as in the authors' code, with the BISON paper's learning rate 0.03.
+Logits are stored for the original image, not for an augmented view. A stream image of an old class,
+which the paper excludes, is decoupled inside the old classes. The presets for 100 and more classes
+are the authors' values for small memories; the values printed in the BISON paper (alpha=0.2,
+beta=0.2, rho=0.5) do not give its numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a method is: hooks whose defaults are experience replay (Chaudhry et al. 2019).
+"""Base class of methods: hooks whose defaults are experience replay (Chaudhry et al. 2019).
 
-Hooks see one run and are pure; the engine loops over runs or vectorises, and does the writing.
+Hooks see one run and are pure; the engine loops over runs or vectorises them, and writes memory.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from bison_ocl.views.augment import augment
 
 @dataclass(frozen=True)
 class Update:
-    """What one step learned: the loss and its gradient; what else the step leaves behind."""
+    """The result of one step: loss, gradient, and values to keep."""
 
     loss: Tensor
     grads: Params
     extra: dict[str, Any] = field(default_factory=dict)
     """new values of the method's extras"""
     fields: dict[str, Tensor] = field(default_factory=dict)
-    """a row for each item of the stream batch, stored with it in the memory's extra fields"""
+    """one row per item of the stream batch, stored with it in the memory's extra fields"""
 
     @classmethod
     def none(cls, me: State) -> Update:
@@ -53,20 +53,20 @@ class Method(Card):
     replays: ClassVar[bool] = True
     """whether the method keeps a memory"""
     head: ClassVar[str] = "linear"
-    """the head that learns from the stream and, unless `predict` says otherwise, predicts"""
+    """the head that learns from the stream and, by default, predicts"""
     boundaries: ClassVar[bool] = False
     """whether training uses the ends of tasks"""
     ignores: ClassVar[tuple[str, ...]] = ()
-    """settings that every method has and this one does not read"""
+    """common settings that this method does not read"""
     reads_average: ClassVar[bool] = False
     """whether its own rule of inference reads the averaged weights"""
 
     lr: Positive = 0.1
     """learning rate of SGD"""
     stream_batch: int = 10
-    """images of the stream in a step"""
+    """stream images per step"""
     buffer_batch: int = 10
-    """images drawn from the memory in a step"""
+    """memory images per step"""
     filters: int = 20
     """filters of the ResNet-18's first stage: 20 (reduced) or 64"""
     view_mode: Literal["append", "replace"] = "append"
@@ -78,14 +78,14 @@ class Method(Card):
     exact_reservoir: bool = False
     """count item by item in the reservoir, not batch by batch"""
     average: Decay = 0.0
-    """decay per step of an average of the weights, kept beside them; 0 keeps none"""
+    """decay per step of an average of the weights; 0 for no average"""
 
     # --- what a run starts from ---
 
     def backbone(
         self, shape: tuple[int, ...], precision: Precision = "tf32", fused: bool = False
     ) -> Backbone:
-        """The network for images of a shape; fused: by the kernels for many small networks."""
+        """The network for images of a shape; fused: with the kernels for many small networks."""
         channels, height, width = shape
         return ResNet18(self.filters, (channels, height, width), precision, fused)
 
@@ -99,7 +99,7 @@ class Method(Card):
         return SGD(self.lr)
 
     def extra(self, net: Net, classes: int) -> dict[str, Any]:
-        """What the method keeps between steps, before the first one; `net` is the fresh network."""
+        """Initial values of the method's extras; `net` is the fresh network."""
         return {}
 
     def fields(self, net: Net, classes: int) -> dict[str, Tensor]:
@@ -107,7 +107,7 @@ class Method(Card):
         return {}
 
     def numbered(self, me: State, order: Tensor) -> State:
-        """The state of a run that knows the dataset's ids of its classes, [C]. Few methods care."""
+        """The state with the dataset's class ids [C], which few methods use."""
         return me
 
     # --- one step ---
@@ -117,11 +117,11 @@ class Method(Card):
         return me.memory.sample(me.key("retrieve"), self.buffer_batch)
 
     def settled_at(self, me: State) -> int:
-        """Rows the memory must hold before no shape of a step changes any more."""
+        """The number of filled rows after which no shape of a step changes."""
         return min(self.buffer_batch, me.memory.capacity)
 
     def view(self, me: State, *batches: Batch, name: str = "view") -> list[Batch]:
-        """What the network sees of each batch: [original; augmented]. One call augments all."""
+        """The network's input for each batch: [original; augmented]. One call augments all."""
         images = to_float(torch.cat([batch.x for batch in batches]), me.net.dtype)
         sizes = [len(batch) for batch in batches]
         changed = torch.split(augment(me.key(name), images), sizes)
@@ -146,7 +146,7 @@ class Method(Card):
         return cross_entropy(me.net.logits(z, head), y, self.rows(me))
 
     def rows(self, me: State) -> Tensor:
-        """Mask of the classes a softmax runs over."""
+        """Mask of the classes of the softmax."""
         return me.seen if self.ce_over_seen else me.live
 
     def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
@@ -167,7 +167,7 @@ class Method(Card):
         return Update(loss, grads, self.remember(me, old))
 
     def remember(self, me: State, old: Batch) -> dict[str, Any]:
-        """New values of the method's extras, from what was replayed in this step."""
+        """New values of the method's extras after a replay."""
         return {}
 
     def store(self, me: State, new: Batch) -> Write | None:
@@ -180,15 +180,15 @@ class Method(Card):
         return me
 
     def summarise(self, me: State) -> Any:
-        """What predicting needs, computed once an evaluation."""
+        """The summary for predicting, computed once per evaluation."""
         return ()
 
     def fits(self, me: State) -> int:
-        """How many times `fit` improves the summary: for methods that train when they are asked."""
+        """The number of `fit` steps on the summary, for methods that train at test time."""
         return 0
 
     def fit(self, me: State, summary: Any, turn: Tensor) -> Any:
-        """One training step of such a method, number `turn`; it changes the summary alone."""
+        """Training step number `turn` at test time; it changes only the summary."""
         return summary
 
     def network(self, me: State, summary: Any) -> Net:
@@ -201,7 +201,7 @@ class Method(Card):
         return logits.masked_fill(~me.seen, -float("inf"))
 
     def log(self, me: State) -> dict[str, Tensor]:
-        """Numbers worth keeping at task ends: the trained scales η of the heads."""
+        """Numbers to log at task ends: the trained scales η of the heads."""
         heads = me.net.design.heads
         scales = {f"eta_{head}": me.net.params[head].get("scale") for head in heads}
         return {name: scale for name, scale in scales.items() if scale is not None}

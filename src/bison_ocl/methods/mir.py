@@ -3,8 +3,8 @@
 Aljundi et al. 2019, "Online Continual Learning with Maximal Interfered Retrieval", Alg. 1.
 The variant ER-MIR as the field's comparisons run it: candidates of every task, loss before and
 after the virtual step as the criterion, two passes with a sum of two mean losses. Candidates are
-scored without augmentation in train mode; that their batch also moves the network's running
-statistics is a side effect of the code behind published numbers, kept unless told otherwise.
+scored without augmentation in train mode; by default this also updates the network's running
+statistics, a side effect of the code behind the published numbers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MIR(Method):
     subsample: int = 50
     """candidates drawn from the memory, of which the most interfered are replayed"""
     mir_bn_side_effect: bool = True
-    """scoring candidates moves the running statistics; false: it leaves no trace"""
+    """scoring candidates updates the running statistics; false: it does not"""
     exclude_current_task: bool = False
     """no candidates of the current task's classes, and no replay in the first task"""
 

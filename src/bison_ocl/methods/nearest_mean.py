@@ -15,7 +15,7 @@ from bison_ocl.state import State
 
 @dataclass(frozen=True, kw_only=True)
 class NearestMean(Method):
-    """The heads are only for training; at test time class means of backbone features decide."""
+    """Heads are for training only; class means of backbone features predict."""
 
     ncm_normalise: bool = True
     """unit features and unit means; false: as the paper's Alg. 1 prints it"""

@@ -2,8 +2,8 @@
 
 Lin et al. 2023, "PCR: Proxy-Based Contrastive Replay for Online Class-Incremental ...".
 The official code's loss over stream and memory views together; temperature 0.07 as the BISON paper
-has it (its own code: 0.09). The first step, with nothing to replay, learns nothing; there the code
-moves running statistics, which this does not.
+has it (the official code: 0.09). The first step, with nothing to replay, learns nothing; the
+official code updates running statistics there, this one does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A method with its settings: defaults, then the dataset's preset, then what the user says.
+"""Configure a method: defaults, then the dataset's preset, then the user's settings.
 
 Settings are the fields of the method's dataclass; `lambda` is the field `lambda_`.
 """

@@ -1,9 +1,9 @@
-"""SS-IL: old and new classes never compete; a teacher keeps each old task as it was.
+"""SS-IL: old and new classes never compete; a teacher preserves each old task.
 
 Ahn et al. 2021, "SS-IL: Separated Softmax for Incremental Learning".
 The official loss (one mean over stream and memory, task-wise distillation on both) online: constant
-learning rate, replay may show current classes, which then count as new. New are the classes of the
-task met so far. Variants: `online`, the port in the code of Caccia et al. 2022 (replays old classes
+learning rate; replay may show current classes, which then count as new. New classes are those of
+the task so far. Variants: `online`, the port in the code of Caccia et al. 2022 (replays old classes
 only, from the second task on; two means; distils the replayed images, without T²); `trick`, that in
 the code of Mai et al. 2021 (two means, no teacher).
 """

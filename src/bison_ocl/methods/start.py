@@ -1,4 +1,4 @@
-"""The state of a run before its first step, from what its method asks for."""
+"""The initial state of a run, as its method requires."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The network as a value: a backbone, its heads, their parameters and running statistics."""
+"""Networks as values: backbone, heads, parameters and running statistics."""

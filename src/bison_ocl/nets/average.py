@@ -1,8 +1,7 @@
-"""An exponential average of a network over the steps of a run, kept as one vector.
+"""Exponential average of a network over the steps of a run, as one vector.
 
-Tarvainen & Valpola 2017; in online continual learning, Soutif-Cormerais et al. 2023. It reads the
-trained network and never changes it. One vector, because then two kernels move all of it, however
-many layers and stacked runs there are.
+Tarvainen & Valpola 2017; in online continual learning, Soutif-Cormerais et al. 2023. It never
+changes the trained network. With one vector, two kernels update all layers of all stacked runs.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from bison_ocl.nets.net import Net
 
 
 def flat(net: Net, stacked: int = 0) -> Tensor:
-    """All real numbers of a network, [P]; of stacked runs, which have one more axis, [S, P]."""
+    """All floats of a network, [P], or [S, P] for stacked runs."""
     leaves = [leaf for leaf in tree.leaves(net) if leaf.is_floating_point()]
     return torch.cat([leaf.reshape(*leaf.shape[:stacked], -1) for leaf in leaves], dim=-1)
 
 
 def unflat(average: Tensor, net: Net) -> Net:
-    """A network with the numbers of an average, in the form of `net`; whole numbers are `net`'s."""
+    """A network like `net` with the floats of an average; integers are those of `net`."""
     taken = 0
 
     def part(leaf: Tensor) -> Tensor:
@@ -36,9 +35,9 @@ def unflat(average: Tensor, net: Net) -> Net:
 
 
 def moved(average: Tensor, net: Net, step: Tensor, decay: float, ok: Tensor) -> Tensor:
-    """The average after a step; of a run whose step was refused, as it was.
+    """The average after a step; unchanged if the step was refused.
 
-    Step t weighs 1 − min(decay, (1 + t) / (10 + t)), so that the first weights are soon forgotten.
+    Step t has weight 1 − min(decay, (1 + t) / (10 + t)), so that the first steps fade quickly.
     """
     t = step.to(average.dtype)
     weight = 1 - ((1 + t) / (10 + t)).clamp(max=decay)

@@ -1,4 +1,4 @@
-"""The same layers for many runs on a GPU: channels last, few kernels, batches normalised apart."""
+"""Layers for many runs on a GPU: channels last, few kernels, separate batch statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bison_ocl.nets.precision import Precision, image_type
 
 
 class Fused:
-    """All layers of one forward pass over `parts` batches of one size, one after the other."""
+    """All layers of one forward pass over `parts` consecutive batches of one size."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Fused:
     def __call__(
         self, name: str, x: Tensor, stride: int = 1, beside: Tensor | None = None, relu: bool = True
     ) -> Tensor:
-        """A convolution, its batch normalisation, what stands beside it added, a ReLU."""
+        """Convolution, batch normalisation, addition of the shortcut, ReLU."""
         scale, shift = self.params[f"{name}.scale"], self.params[f"{name}.shift"]
         y = convolution(x, self.params[f"{name}.weight"], stride, self.precision)
         pixels = y[..., 0].numel() // self.parts
@@ -56,7 +56,7 @@ class Fused:
         return y.relu() if relu else y
 
     def leave(self, x: Tensor, window: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """Features, averages over windows as one row an image, channels first; the statistics."""
+        """Features by average pooling, one row per image, channels first; and the statistics."""
         size = min(window, *x.shape[1:3])
         rows, columns = x.shape[1] // size, x.shape[2] // size
         whole = x[:, : rows * size, : columns * size].to(self.dtype)
@@ -64,7 +64,7 @@ class Fused:
         return windows.mean((2, 4)).permute(0, 3, 1, 2).flatten(1), self.moved()
 
     def moved(self) -> dict[str, Tensor]:
-        """Running statistics after one part and the next; all layers' in one go."""
+        """Running statistics after each part in turn, for all layers together."""
         if self.mode != "train":
             return {}
         names = list(self.found)
@@ -73,6 +73,6 @@ class Fused:
             now = torch.lerp(now, values.to(now.dtype), MOMENTUM)
         sizes = [len(self.stats[name]) for name in names]
         own = list(torch.split(now, sizes))
-        if tree.under_vmap(now):  # runs lie apart in each: kept as it is, it would take a kernel
+        if tree.under_vmap(now):  # runs are strided in each: keeping the layout would take a kernel
             own = [values.clone() for values in own]
         return self.stats | dict(zip(names, own, strict=True))

@@ -1,6 +1,6 @@
 """Heads on top of the features: linear, cosine (paper, Eq. 1) and projection.
 
-A class's row is drawn by its own name, so a head can grow without moving the rows it has.
+A class's row has its own named draw, so that a head can grow without changing existing rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Params = dict[str, Tensor]
 
 
 class Head(Protocol):
-    """What a network needs of a head."""
+    """Interface of a head."""
 
     def parameters(self, key: Key, classes: int, features: int) -> Params: ...
 
@@ -49,7 +49,7 @@ class Linear:
 class Cosine:
     """Logits η·cos(w_j, z), without bias; η starts at `scale` and is trained (paper, Eq. 1).
 
-    Not `trained`: η is no parameter and stays at `scale`.
+    With `trained=False` η is fixed at `scale`.
     """
 
     scale: float = 1.0
@@ -85,7 +85,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class LinearProjection:
-    """A one-layer map to `width` dimensions, or to as many as there are features if fewer."""
+    """A one-layer map to `width` dimensions, at most the number of features."""
 
     width: int = 128
 

@@ -1,4 +1,4 @@
-"""A head on the logits of two views: what they say together (Gu et al. 2022, §3.2)."""
+"""Joint head on the logits of two views (Gu et al. 2022, §3.2)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ WIDTH = 128
 
 @dataclass(frozen=True)
 class Joint:
-    """[z; z'] (2C) → WIDTH → ReLU → C logits, with biases; all by rows of classes, to grow.
+    """[z; z'] (2C) → WIDTH → ReLU → C logits, with biases; one row per class, so that it can grow.
 
     Its first layer starts uniform in ±1/√(2 · scaled_for): PyTorch's default for that number of
-    classes. It is not their actual number, with which rows would have to be drawn anew.
+    classes. The actual number would force new draws for all rows whenever the head grows.
     """
 
     scaled_for: int

@@ -1,4 +1,4 @@
-"""The layers of a residual network by PyTorch's own operators."""
+"""Layers of a residual network with PyTorch's own operators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bison_ocl.nets.precision import Precision, image_type
 
 
 class Layers:
-    """All layers of one forward pass; `moved` are the statistics that it leaves behind."""
+    """All layers of one forward pass; `moved` collects the updated statistics."""
 
     def __init__(
         self, params: dict[str, Tensor], stats: dict[str, Tensor], mode: Mode, precision: Precision
@@ -25,7 +25,7 @@ class Layers:
     def __call__(
         self, name: str, x: Tensor, stride: int = 1, beside: Tensor | None = None, relu: bool = True
     ) -> Tensor:
-        """A convolution, its batch normalisation, what stands beside it added, a ReLU."""
+        """Convolution, batch normalisation, addition of the shortcut, ReLU."""
         weight = self.params[f"{name}.weight"]
         dtype = image_type(self.precision, weight.dtype)
         y = F.conv2d(x.to(dtype), weight.to(dtype), stride=stride, padding=weight.shape[-1] // 2)
@@ -34,5 +34,5 @@ class Layers:
         return F.relu(y) if relu else y
 
     def leave(self, x: Tensor, window: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """Features, averages over windows as one row an image; the statistics."""
+        """Features by average pooling, one row per image; and the statistics."""
         return F.avg_pool2d(x, min(window, *x.shape[2:])).flatten(1), self.norm.moved

@@ -1,6 +1,6 @@
-"""Any nn.Module that maps images to features, as a backbone.
+"""Use any nn.Module that maps images to features as a backbone.
 
-The module is never changed: passes run on a copy, one for each thread, with the parameters given.
+The module is never changed: passes run on a copy per thread, with the given parameters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bison_ocl.threads import Own
 
 
 class ModuleBackbone:
-    """A user's network. Its own initial weights are the start, whatever the seed."""
+    """A user's network, which starts with its own weights for any seed."""
 
     fused = False
 
@@ -32,14 +32,14 @@ class ModuleBackbone:
         return self._on(key.bits.device, {n: value for n, value in named if value.requires_grad})
 
     def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Buffers, and parameters the user has frozen."""
+        """Buffers and frozen parameters."""
         named = self._module.named_parameters()
         frozen = {name: value for name, value in named if not value.requires_grad}
         device = next(iter(params.values())).device
         return self._on(device, frozen | dict(self._module.named_buffers()))
 
     def start_from(self, params: dict[str, Tensor], stats: dict[str, Tensor]) -> None:
-        """Take weights and statistics for the module's own, as when it was given."""
+        """Make these weights and statistics the initial ones of the module."""
         own = dict(self._module.named_parameters()) | dict(self._module.named_buffers())
         with torch.no_grad():
             for name, value in (params | stats).items():
@@ -62,14 +62,14 @@ class ModuleBackbone:
         mode: Mode,
         parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Features; normalisation layers move the copies of the statistics that are returned."""
+        """Features, and the statistics as updated by normalisation layers."""
         moved = {name: value.clone() for name, value in stats.items()}
         z: Tensor = torch.func.functional_call(self._copy(mode), (params, moved), (x,))
         return z, moved
 
 
 def width_of(module: nn.Module, shape: tuple[int, ...]) -> int:
-    """The length of a feature vector, found by trying; says what is wrong with a misfit."""
+    """The length of a feature vector, from a trial pass; refuses an unsuitable module."""
     try:
         with torch.no_grad():
             z = module.eval()(torch.zeros(2, *shape))

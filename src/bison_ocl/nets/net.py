@@ -1,4 +1,4 @@
-"""A network as a value: nothing shared is ever changed, so copies, threads and vmap are safe."""
+"""A network as a value: no shared tensor changes, so copies, threads and vmap are safe."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bison_ocl.nets.norm import Mode
 from bison_ocl.rng import Key
 
 Params = dict[str, dict[str, Tensor]]
-"""Parameters by part ("backbone", each head's name, "scalars") and name."""
+"""parameters by part ("backbone", each head's name, "scalars") and name"""
 Kept = dict[str, Tensor]
-"""Tensors by name that outlive the loss they were computed in."""
+"""tensors by name that a loss computes and a step keeps"""
 
 
 class Backbone(Protocol):
@@ -41,13 +41,13 @@ class Backbone(Protocol):
         mode: Mode,
         parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """`parts` > 1 is asked of a fused backbone only: x holds so many batches."""
+        """parts: the number of batches in x; more than 1 only for a fused backbone"""
         ...
 
 
 @dataclass(frozen=True)
 class Design:
-    """What a network is made of; the same for all runs of an experiment."""
+    """The architecture of a network, equal for all runs of an experiment."""
 
     backbone: Backbone
     heads: Mapping[str, Head]
@@ -69,7 +69,7 @@ class Design:
 
 @dataclass
 class Net:
-    """Parameters and running statistics; a train-mode pass gives it new ones, never in place."""
+    """Parameters and running statistics; a train-mode pass replaces them, never in place."""
 
     params: Params
     stats: dict[str, Tensor]
@@ -83,7 +83,7 @@ class Net:
         return z
 
     def features_apart(self, *batches: Tensor) -> list[Tensor]:
-        """Features of batches that are normalised apart, in the order of their passes.
+        """Features of batches with separate batch statistics, in the order of their passes.
 
         A fused backbone takes batches of one size in one pass.
         """
@@ -111,7 +111,7 @@ class Net:
         return self.params["scalars"][name]
 
     def with_scalar(self, name: str, value: float) -> Net:
-        """The same network with one scalar set anew."""
+        """The same network with another value of one scalar."""
         scalars = self.params["scalars"]
         changed = scalars | {name: torch.full_like(scalars[name], value)}
         return replace(self, params=self.params | {"scalars": changed})
@@ -121,15 +121,15 @@ class Net:
         return next(iter(self.params["backbone"].values())).dtype
 
     def zeros(self) -> Params:
-        """A gradient that moves nothing."""
+        """A gradient of zeros."""
         return tree.map_leaves(torch.zeros_like, self.params)
 
     def copy(self) -> Net:
-        """A network that can be trained or passed through without moving this one."""
+        """A copy that can be trained or evaluated without changing this network."""
         return replace(self)
 
     def step(self, grads: Params, lr: float) -> Net:
-        """The network one plain gradient step ahead."""
+        """The network after one plain gradient step."""
         values, slopes = tree.leaves(self.params), tree.leaves(grads)
         if tree.under_vmap(values[0]):
             pairs = zip(values, slopes, strict=True)
@@ -139,7 +139,7 @@ class Net:
         return replace(self, params=tree.rebuilt(self.params, ahead))
 
     def grad(self, loss: Callable[[Net], Tensor]) -> tuple[Tensor, Params]:
-        """The loss and its gradient; train-mode passes inside move this network's statistics.
+        """The loss and its gradient; train-mode passes inside update this network's statistics.
 
         Unused parameters get zeros, in a loop over seeds as under vmap.
         """
@@ -147,7 +147,7 @@ class Net:
         return value, grads
 
     def grad_with(self, loss: Callable[[Net], tuple[Tensor, Kept]]) -> tuple[Tensor, Params, Kept]:
-        """The same for a loss that also gives tensors to keep, such as logits of its passes."""
+        """Loss, gradient, and tensors that the loss keeps, such as logits."""
         values = tree.leaves(self.params)
         if tree.under_vmap(values[0]):
             return self._grad_under_vmap(loss)
@@ -163,7 +163,7 @@ class Net:
     def _grad_under_vmap(
         self, loss: Callable[[Net], tuple[Tensor, Kept]]
     ) -> tuple[Tensor, Params, Kept]:
-        """The same by torch.func: autograd.grad, which is faster, cannot see inside vmap."""
+        """The same by torch.func, because the faster autograd.grad does not work under vmap."""
 
         def with_stats(params: Params) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor], Kept]]:
             live = replace(self, params=params)

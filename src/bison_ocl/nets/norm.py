@@ -11,14 +11,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 Mode = Literal["train", "batch", "eval"]
-"""train: batch statistics, running ones move; batch: nothing moves; eval: running statistics."""
+"""train: batch statistics, which update the running ones; batch: no update; eval: running ones"""
 
 EPSILON = 1e-5
 MOMENTUM = 0.1
 
 
 class Norm:
-    """All normalisations of one forward pass; `moved` collects the statistics it leaves behind."""
+    """All normalisations of one forward pass; `moved` collects the updated statistics."""
 
     def __init__(self, params: dict[str, Tensor], stats: dict[str, Tensor], mode: Mode) -> None:
         self.params, self.stats, self.mode = params, stats, mode
@@ -30,7 +30,7 @@ class Norm:
         if self.mode == "batch" and by_batch:
             return F.batch_norm(x, None, None, scale, shift, training=True, eps=EPSILON)
         mean, variance = self.stats[f"{name}.mean"], self.stats[f"{name}.variance"]
-        if self.mode == "train":  # batch_norm moves them in place: let it move copies
+        if self.mode == "train":  # batch_norm updates in place: give it copies
             mean, variance = mean.clone(), variance.clone()
             self.moved |= {f"{name}.mean": mean, f"{name}.variance": variance}
         return F.batch_norm(x, mean, variance, scale, shift, by_batch, MOMENTUM, EPSILON)

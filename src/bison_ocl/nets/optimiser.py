@@ -12,11 +12,11 @@ from bison_ocl import tree
 from bison_ocl.nets.net import Net, Params
 
 Moments = dict[str, dict[str, Tensor]]
-"""What an optimiser remembers, by kind and parameter path; empty for SGD."""
+"""moments of an optimiser, by kind and parameter path; empty for SGD"""
 
 
 class Optimiser(Protocol):
-    """How gradients move a network."""
+    """Interface of an optimiser."""
 
     def start(self, net: Net) -> Moments: ...
 
@@ -25,7 +25,7 @@ class Optimiser(Protocol):
 
 @dataclass(frozen=True)
 class SGD:
-    """Plain stochastic gradient descent: no momentum, no decay, nothing to remember."""
+    """Plain stochastic gradient descent, without momentum or weight decay."""
 
     lr: float
 
@@ -57,7 +57,7 @@ class Adam:
         second: dict[str, Tensor] = {}
         ahead = []
         for name, value in values.items():
-            # What no gradient has reached yet stays as it was born: Adam would blow its decay up to
+            # Entries without a gradient so far stay unchanged: Adam would scale their decay up to
             # full steps, and rows of unseen classes would depend on when their head grew.
             untouched = (slopes[name] == 0) & (moments["second"][name] == 0)
             decay = (self.weight_decay * value).masked_fill(untouched, 0)

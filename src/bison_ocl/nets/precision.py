@@ -1,4 +1,4 @@
-"""In which numbers the backbone's convolutions are computed; everything else is in float32."""
+"""Precision of the backbone's convolutions; everything else is float32."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 from bison_ocl.errors import UserError
 
 Precision = Literal["tf32", "bf16", "fp32"]
-"""tf32: float32, rounded to TF32 inside matrix products where the device can; bf16: images between
-layers in bfloat16 as well; fp32: nothing is rounded."""
+"""tf32: float32, rounded to TF32 in matrix products if the device supports it; bf16: bfloat16, also
+for images between layers; fp32: float32"""
 
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 def checked_precision(name: object) -> Precision:
-    """The precision of that name; any other name is refused."""
+    """The precision of that name; other names are refused."""
     for precision in PRECISIONS:
         if precision == name:
             return precision
@@ -24,5 +24,5 @@ def checked_precision(name: object) -> Precision:
 
 
 def image_type(precision: Precision, dtype: torch.dtype) -> torch.dtype:
-    """What images between layers are kept in, for weights of `dtype`."""
+    """The dtype of images between layers, for weights of `dtype`."""
     return torch.bfloat16 if precision == "bf16" and dtype == torch.float32 else dtype

@@ -1,8 +1,8 @@
 """ResNet-18 without max-pooling: "reduced" with 20 filters, full with 64 (He et al. 2016).
 
 The variant of online continual learning (Lopez-Paz & Ranzato 2017): 3x3 stem of stride 1, average
-pooling with a window of 4. Written as a function of its parameters, so that threads, vmap and
-gradients share one code path. Weights start as PyTorch's do, uniform in ±1/√fan_in.
+pooling with a window of 4. It is a function of its parameters, so that threads, vmap and gradients
+share one code path. Initial weights are uniform in ±1/√fan_in, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ POOL = 4
 
 @dataclass(frozen=True)
 class Block:
-    """Two 3x3 convolutions beside a shortcut."""
+    """Two 3x3 convolutions with a shortcut."""
 
     name: str
     inputs: int
@@ -46,7 +46,7 @@ class ResNet18:
     precision: Precision = "tf32"
     """of the convolutions"""
     fused: bool = False
-    """layers made for many runs on a GPU; they can normalise parts of a batch apart"""
+    """layers for many runs on a GPU, with separate statistics for parts of a batch"""
 
     @property
     def blocks(self) -> list[Block]:
@@ -70,7 +70,7 @@ class ResNet18:
         return self.filters * 8 * prod(side // min(POOL, *sides) for side in sides)
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
-        """Fresh weights; a draw for each layer, named after it."""
+        """Initial weights; each layer has a draw of its name."""
         shapes = {"stem": (self.filters, self.shape[0], 3, 3)}
         for block in self.blocks:
             shapes[f"{block.name}.first"] = (block.outputs, block.inputs, 3, 3)
@@ -101,7 +101,7 @@ class ResNet18:
         mode: Mode,
         parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Features, non-negative, and the statistics as this pass leaves them."""
+        """Non-negative features, and the statistics after this pass."""
         layers: Layers | Fused
         if self.fused:
             layers = Fused(params, stats, mode, self.precision, parts)
@@ -115,7 +115,7 @@ class ResNet18:
             inner = layers(f"{block.name}.first", x, block.stride)
             x = layers(f"{block.name}.second", inner, beside=beside)
         z, moved = layers.leave(x, POOL)
-        # In the order they came in: leaves of states are matched by their places.
+        # In the original order, because leaves of states are matched by position.
         return z, {name: moved[name] for name in stats if name in moved}
 
 

@@ -1,11 +1,11 @@
-"""Adversarial Shapley value replay: choose by worth to a nearest-neighbour classifier.
+"""Adversarial Shapley value replay: select by value to a nearest-neighbour classifier.
 
 Shim et al. 2021, "Online Class-Incremental Continual Learning with Adversarial Shapley Value", §4.
 The variant ASER_μ (means of values), with the settings of the authors' later survey: one pass and
-one mean loss over both batches; features for values in eval mode, without augmentation. On purpose
-passes that the authors' code discards are left out, a memory that has just become full is chosen
-from at once, a short draw of candidates is made up with random rows, and draws for evaluation
-leave at least a batch of rows to be exchanged, so that no small memory freezes.
+one mean loss over both batches; features for values in eval mode, without augmentation. Deliberate
+differences: no passes that the authors' code discards; selection starts as soon as the memory is
+full; random rows fill up short candidate draws; and evaluation draws leave at least a batch of rows
+to exchange, so that no small memory freezes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ASER(Method):
         return self.ce(me, z, both, self.head)
 
     def retrieve(self, me: State, new: Batch) -> Batch | None:
-        """Rows worth much to their classes (cooperative) and little to the stream (adversarial)."""
+        """Rows of high value to their classes (cooperative), low to the stream (adversarial)."""
         memory, n = me.memory, self.buffer_batch
         if not me.memory.full:
             return super().retrieve(me, new)
@@ -69,7 +69,7 @@ class ASER(Method):
         return me.memory.capacity
 
     def store(self, me: State, new: Batch) -> Write | None:
-        """Stream images take the slots of rows worth less to a sample of all classes."""
+        """Stream images replace rows of lower value to a sample of all classes."""
         memory, classes = me.memory, me.live.sum()
         if not me.memory.full:
             return super().store(me, new)

@@ -1,4 +1,4 @@
-"""Random rows of a memory, up to as many of each class, in shapes that no tensor decides."""
+"""Random rows of a memory, up to a limit per class, in static shapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bison_ocl.rng import Key, uniform
 
 @dataclass(frozen=True)
 class Draw:
-    """Distinct slots of a memory where `valid`; a place that is not names some slot or other."""
+    """Distinct slots of a memory where `valid`; other entries are arbitrary."""
 
     slots: Tensor
     """int64 [n]"""
@@ -45,7 +45,7 @@ def class_balanced(
 
 
 def at_random(key: Key, allowed: Tensor, n: int, most: Tensor) -> Draw:
-    """Up to n places, filled with up to `most` allowed rows at random, whatever their class."""
+    """Up to n places, filled with up to `most` allowed rows at random, of any class."""
     scores = uniform(key, (len(allowed),)).masked_fill(~allowed, -1.0)
     score, slots = scores.topk(min(n, len(allowed)))
     turn = torch.arange(len(slots), device=slots.device)

@@ -1,8 +1,8 @@
-"""What a stored image is worth to a nearest-neighbour classifier: KNN Shapley values.
+"""KNN Shapley values: the value of a stored image to a nearest-neighbour classifier.
 
 Jia et al. 2019, "Efficient Task-Specific Data Valuation for Nearest Neighbor Algorithms", Thm. 1.
-Values are computed in float64 and compared in float32: equal ones are common, and then stay equal
-however their sum was ordered.
+Values are computed in float64 and compared in float32: equal values are common, and rounding keeps
+them equal for any order of summation.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""GDumb: keep a class-balanced memory, and train a fresh network on it when asked to predict.
+"""GDumb: keep a class-balanced memory, and train a new network on it before predicting.
 
 Prabhu, Torr & Dokania 2020, "GDumb: A Simple Approach that Questions Our Progress in CL".
 The variant of the field's common code with the BISON paper's values: 30 epochs, gradient norm
 clipped at 10, constant learning rate, doubled views, no CutMix. It trains before each evaluation,
-so the accuracy after task k is that of a network that saw the memory of that moment only.
+so the accuracy after task k is that of a network trained on the current memory only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class GDumb(Method):
     ignores = ("joint", "exact_reservoir", "average")
 
     lr: Positive = 0.01
-    """learning rate of SGD; at the paper's common 0.1 its numbers are farther away"""
+    """learning rate of SGD; the paper's common 0.1 gives numbers farther from its own"""
     epochs: int = 30
     """passes over the memory before each evaluation"""
     clip: Positive = 10.0
@@ -51,14 +51,14 @@ class GDumb(Method):
         return greedy_balance(me.key("store"), me.memory, new.y, me.classes)
 
     def summarise(self, me: State) -> Net:
-        """A network with all parameters drawn anew."""
+        """A network with new random parameters."""
         return me.net.design.born(me.key("fresh network"), me.classes, me.net.dtype)
 
     def fits(self, me: State) -> int:
         return self.epochs * (me.memory.filled // self.buffer_batch)
 
     def fit(self, me: State, summary: Net, turn: Tensor) -> Net:
-        """One step on the next batch of an epoch; a batch that is not whole is skipped."""
+        """One step on the next batch of an epoch; an incomplete batch is skipped."""
         size, batches = self.buffer_batch, me.memory.filled // self.buffer_batch
         chance = uniform(phase(me, turn // batches).key("epoch"), (me.memory.capacity,))
         order = chance.masked_fill(~me.memory.used, 2.0).argsort()
@@ -74,7 +74,7 @@ class GDumb(Method):
 
 
 def phase(me: State, turn: Tensor) -> State:
-    """The state with a counter of its own, so that draws of this refit are of no other step."""
+    """The state with a separate counter, so that draws differ from those of other steps."""
     return replace(me, step=(me.step << 32) + turn)
 
 

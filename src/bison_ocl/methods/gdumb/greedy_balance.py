@@ -1,4 +1,4 @@
-"""Greedy class balance: what enters a memory that gives every class the same room.
+"""Greedy class balance: a memory update that gives every class the same share.
 
 (Prabhu, Torr & Dokania 2020, GDumb, Alg. 1.)
 """

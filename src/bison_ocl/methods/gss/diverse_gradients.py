@@ -14,7 +14,7 @@ from bison_ocl.rng import Key, uniform
 
 
 def append(memory: Memory, scores: Tensor) -> Write:
-    """Items into the free rows, in order; those that find none are dropped."""
+    """Write items to the free rows in order; drop the rest."""
     order = torch.arange(len(scores), device=scores.device)
     slots = (memory.seen + order).clamp(max=memory.capacity)
     return Write(slots, memory.seen + len(scores), {"score": scores})
@@ -40,7 +40,7 @@ def odds(held: Tensor, new: Tensor) -> Tensor:
 
 
 def weights(scores: Tensor) -> Tensor:
-    """How much a row is asked to give way; nothing for the row with the lowest score."""
+    """The weight of each row as a victim; zero for the row with the lowest score."""
     low, high = scores.amin(), scores.amax()
     return (scores - low) / (high - low + 0.01)
 

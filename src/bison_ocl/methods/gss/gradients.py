@@ -1,6 +1,6 @@
-"""Gradients of single images and of batches, and how alike they are.
+"""Gradients of single images and of batches, and their similarity.
 
-They are taken in the parameters of one network, all of them together as one long vector.
+All parameters of a network count as one flat vector.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bison_ocl.nets.net import Net, Params
 
 Loss = Callable[[Net, Batch], Tensor]
 Gradients = tuple[Tensor, ...]
-"""A matrix for each parameter, with a row for each item or batch. One of all would be a copy."""
+"""One matrix per parameter, with a row per item or batch; one joint matrix would be a copy."""
 
 
 def matrix(leaf: Tensor) -> Tensor:

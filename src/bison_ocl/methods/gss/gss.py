@@ -1,4 +1,4 @@
-"""Gradient-based sample selection: replay as ever, from a memory of diverse gradients.
+"""Gradient-based sample selection: random replay from a memory of diverse gradients.
 
 Aljundi et al. 2019, "Gradient based sample selection for online continual learning", Alg. 2.
 GSS-Greedy as the field's comparisons run it: gradients over all parameters in eval mode, of images
@@ -30,12 +30,12 @@ from bison_ocl.nets.net import Net
 from bison_ocl.state import State
 
 FIRST_SCORE = 0.1
-"""of the items that meet an empty memory"""
+"""the score of items that find an empty memory"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GSS(Method):
-    """The memory exchanges rows for items whose gradients are unlike its own; linear head."""
+    """Replaces rows by items with dissimilar gradients; random retrieval, linear head."""
 
     title = "GSS"
     kind = "T"

@@ -1,9 +1,9 @@
-"""OCM: maximise mutual information, by contrast of sixteen rotations and with the previous model.
+"""OCM: maximise mutual information, contrasting sixteen rotations and the previous model.
 
 Guo, Liu & Zhao 2022, "Online Continual Learning through Mutual Information Maximization" (ICML).
-As the authors' code: own views, no replay in task 1, no stream CE later, a teacher in train mode.
-On purpose: no cut of the memory batch to 7 images per class; `old_logits` by default as a set,
-where the authors' code takes the first k, on shuffled classes too.
+As in the authors' code: own views, no replay in task 1, no stream CE later, teacher in train mode.
+Deliberate differences: the memory batch is not cut to 7 images per class; `old_logits` is a set by
+default, where the authors' code takes the first k, also on shuffled classes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class OCM(Method):
     kappa: float = 1.0
     """weight of similarities after the first task"""
     old_logits: Literal["set", "position"] = "set"
-    """logits held to the previous model's: of the k old classes, or the dataset's first k"""
+    """logits distilled from the previous model: of the k old classes, or the dataset's first k"""
 
     def heads(self) -> Mapping[str, Head]:
         return {"linear": Linear(), "projection": LinearProjection()}

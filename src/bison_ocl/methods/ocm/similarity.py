@@ -1,4 +1,4 @@
-"""How alike rows are in projection and feature at once (Guo et al. 2022)."""
+"""Similarity of rows in projections and features together (Guo et al. 2022)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ALPHA = 0.4
 
 @dataclass(frozen=True)
 class Feedback:
-    """How much is mixed, and how."""
+    """Settings of the mixing."""
 
     rate: float
     """r: share of a batch that is mixed within itself; the rest are pairs of close classes"""

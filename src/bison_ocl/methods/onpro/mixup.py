@@ -32,7 +32,7 @@ class Mixed:
 
     @property
     def targets(self) -> tuple[Tensor, Tensor, Tensor]:
-        """What a loss needs to know: both labels and λ."""
+        """Both labels and λ, for a loss."""
         return self.first, self.second, self.share
 
     def labels(self, classes: int) -> Tensor:

@@ -1,9 +1,9 @@
 """OnPro: contrast class means of two views, and mix classes whose means are close.
 
 Wei, Ye, Huang, Zhang & Shan 2023, "Online Prototype Learning for Online Continual Learning" (ICCV).
-As the authors' code has it, on OCM's rotations, views and contrast: prototype equilibrium (OPE);
-from the second batch of a later task on, a memory batch mixed by feedback (APF). On purpose: any
-order of classes, no cut of the batch to 7 a class, mixtures labelled by a number of their own.
+As in the authors' code, on OCM's rotations, views and contrast: prototype equilibrium (OPE); from
+the second batch of a later task, a memory batch mixed by feedback (APF). Deliberate differences:
+any class order, no cut of the batch to 7 images per class, and a separate label per mixture.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Kernels for many small networks at once, and how their work is cut into programs."""
+"""Kernels for many small networks at once, and their tiling."""

@@ -1,7 +1,7 @@
-"""Convolutions of images that lie as [N, H, W, C]; under vmap, of all runs in one kernel.
+"""Convolutions of images [N, H, W, C]; under vmap, of all runs in one kernel.
 
-Operators of their own, so that tracing and compiling keep them whole: Triton kernels on a GPU,
-PyTorch's convolutions elsewhere. Zeros around the image; 3x3 or 1x1; strides of 1 or 2.
+Custom operators, which tracing and compiling keep whole: Triton kernels on a GPU, PyTorch's
+convolutions elsewhere. Zero padding; 3x3 or 1x1; strides of 1 or 2.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bison_ocl.nets.kernels.tiles import parts_of_gradient
 from bison_ocl.nets.precision import Precision
 
 ROUNDING = {"fp32": "ieee", "tf32": "tf32", "bf16": "tf32"}
-"""How the kernels may round float32 inputs of their matrix products."""
+"""rounding of float32 inputs in the kernels' matrix products"""
 
 
 @torch.library.custom_op("bison_ocl::convolve", mutates_args=())
@@ -42,7 +42,7 @@ def convolve(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
 def image_gradient(
     slope: Tensor, weight: Tensor, stride: int, height: int, width: int, rounding: str
 ) -> Tensor:
-    """The gradient of `convolve` in its images. -> [..., N, height, width, C]"""
+    """The image gradient of `convolve`. -> [..., N, height, width, C]"""
     slopes, filters = in_line(slope, 4), in_line(weight, 4)
     if takes_kernels(slope):
         from bison_ocl.nets.kernels import convolution_kernels
@@ -60,7 +60,7 @@ def image_gradient(
 
 @torch.library.custom_op("bison_ocl::weight_gradient", mutates_args=())
 def weight_gradient(x: Tensor, slope: Tensor, side: int, stride: int, rounding: str) -> Tensor:
-    """The gradient of `convolve` in its weight, as a sum of parts. -> [..., parts, O, k, k, C]"""
+    """The weight gradient of `convolve`, as parts to sum. -> [..., parts, O, k, k, C]"""
     runs, slopes = in_line(x, 4), in_line(slope, 4)
     if takes_kernels(x):
         from bison_ocl.nets.kernels import convolution_kernels
@@ -78,7 +78,7 @@ def weight_gradient(x: Tensor, slope: Tensor, side: int, stride: int, rounding: 
 
 
 def parts(x: Tensor, slope: Tensor, side: int) -> int:
-    """Of how many parts the gradient in the weight is the sum."""
+    """The number of parts of the weight gradient."""
     if not takes_kernels(x):
         return 1
     runs, pixels = prod(x.shape[:-4]), prod(slope.shape[-4:-1])
@@ -109,7 +109,7 @@ serve_all_runs(weight_gradient)
 
 
 class Convolution(torch.autograd.Function):
-    """A convolution whose weights stay in float32 while images may be in bfloat16."""
+    """A convolution with float32 weights and images in float32 or bfloat16."""
 
     generate_vmap_rule = True
 
@@ -135,7 +135,7 @@ class Convolution(torch.autograd.Function):
 
 
 class ConvolutionGradient(torch.autograd.Function):
-    """Its gradients; not differentiated again."""
+    """Gradients of `Convolution`, without second derivatives."""
 
     generate_vmap_rule = True
 
@@ -143,7 +143,7 @@ class ConvolutionGradient(torch.autograd.Function):
     def forward(
         x: Tensor, filters: Tensor, slope: Tensor, stride: int, rounding: str, wanted: bool
     ) -> tuple[Tensor, Tensor]:
-        """In the images, if wanted, and in the weight, as a sum of parts."""
+        """The image gradient, if wanted, and the weight gradient as parts to sum."""
         slope = slope.contiguous()
         to_weight = weight_gradient(x, slope, filters.shape[1], stride, rounding)
         if not wanted:
@@ -165,5 +165,5 @@ def convolution(x: Tensor, weight: Tensor, stride: int, precision: Precision) ->
 
 
 def to_planes(x: Tensor) -> Tensor:
-    """[S, N, H, W, C] as PyTorch counts: [S, N, C, H, W]"""
+    """[S, N, H, W, C] in PyTorch's order: [S, N, C, H, W]"""
     return x.movedim(-1, 2)

@@ -1,7 +1,7 @@
-"""Batch normalisation with what follows it, an addition and a ReLU, as one operator.
+"""Batch normalisation, addition and ReLU as one operator.
 
-(Ioffe & Szegedy 2015.) For images that lie as [B, H, W, C]; a batch may come in `parts`, such as
-stream and memory, each normalised by itself. Under vmap one kernel serves all runs.
+(Ioffe & Szegedy 2015.) For images [B, H, W, C]; a batch may consist of `parts`, such as stream and
+memory, each with its own statistics. Under vmap one kernel serves all runs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def normalise_back(
     relu: bool,
     add: bool,
 ) -> Three:
-    """Gradients in x, in what stood beside it (or nothing), and in shift and scale.
+    """Gradients of x, of the added tensor (if any), and of shift and scale.
 
     The last as sums over the first and the third axis: [..., parts, 2, more parts, C].
     """
@@ -67,7 +67,7 @@ def normalise_back(
     else:
         wide, (_, spread), unit = standardised(images, parts)
         g = slopes.to(wide.dtype) * (outputs > 0) if relu else slopes.to(wide.dtype)
-        to_beside = g.to(x.dtype, copy=True) if add else None  # not the very slopes given
+        to_beside = g.to(x.dtype, copy=True) if add else None  # not the given tensor itself
         g = torch.unflatten(g, 1, (parts, -1))
         pixels = (2, 3, 4)
         sums = torch.stack([g.sum(pixels), (g * unit).sum(pixels)], dim=2)[:, :, :, None]
@@ -155,7 +155,7 @@ class Normalisation(torch.autograd.Function):
 
 
 class NormalisationGradient(torch.autograd.Function):
-    """Its gradient; not differentiated again."""
+    """Gradient of `Normalisation`, without second derivatives."""
 
     generate_vmap_rule = True
 

@@ -1,4 +1,4 @@
-"""Operators over many runs: what vmap does with one of them."""
+"""Operators over many runs: their rule for vmap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def serve_all_runs(operator: Any) -> None:
-    """Let vmap call an operator once for all runs: its tensors take any number of leading axes."""
+    """Make vmap call an operator once for all runs; it takes any number of leading axes."""
 
     def rule(info: Any, dims: Any, *arguments: Any) -> Any:
         found = operator(*(runs_first(info, *pair) for pair in zip(arguments, dims, strict=True)))
@@ -29,22 +29,22 @@ def runs_first(info: Any, value: Any, dim: int | None) -> Any:
 
 
 def in_line(x: Tensor, inner: int) -> Tensor:
-    """One axis of runs, however many there are, before the `inner` last ones."""
+    """A tensor with all leading axes merged into one, before the last `inner` axes."""
     return x.reshape(-1, *x.shape[x.ndim - inner :])
 
 
 def total_type(x: Tensor) -> torch.dtype:
-    """What sums over many products are kept in."""
+    """The dtype of sums over products."""
     return torch.promote_types(x.dtype, torch.float32)
 
 
 def takes_kernels(x: Tensor) -> bool:
-    """Whether Triton's kernels serve this tensor; else PyTorch's operators do, in float64 too."""
+    """Whether Triton kernels apply to a tensor; PyTorch's operators handle the rest."""
     return x.is_cuda and x.dtype != torch.float64
 
 
 def countable(*runs: Tensor) -> None:
-    """Refuse images that the kernels cannot count: inside a run, places are numbers of 32 bits."""
+    """Refuse images beyond the 32-bit indices that kernels use inside a run."""
     largest = max(prod(each.shape[1:]) for each in runs)
     if largest >= 2**31:
         raise ValueError(

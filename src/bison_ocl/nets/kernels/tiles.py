@@ -1,4 +1,4 @@
-"""How the kernels cut their work into programs: by shapes alone, so that bits never depend on luck.
+"""Tiling of the kernels: by shapes alone, so that results are reproducible to the bit.
 
 Chosen on an H200 (benchmarks/tiles.json); other GPUs compute the same sums in the same order.
 """
@@ -11,19 +11,19 @@ from math import prod
 from torch import Tensor
 
 MULTIPROCESSORS = 132
-"""Programs that a GPU works on at a time, at least."""
+"""programs that a GPU runs at a time, at least"""
 FULL = 3 * MULTIPROCESSORS // 2
-"""Programs of a convolution that fill it: with one for each, those that end early leave it idle."""
+"""programs of a convolution that fill the GPU, counting those that end early"""
 ROOM = 232_448
-"""Bytes that the programs of a multiprocessor can hold."""
+"""bytes of shared memory per multiprocessor"""
 STEP = 64
-"""Output pixels that a program of the weight gradient takes at once."""
+"""output pixels per step of a weight-gradient program"""
 FORWARD, BACKWARD = 128, 64
-"""Pixels that a program of the normalisation takes at once; backwards it holds more of each."""
+"""pixels per step of a normalisation program; the backward pass holds more of each"""
 WIDTH = 32
-"""Channels that it takes, at most."""
+"""channels of a normalisation program, at most"""
 MOST_PARTS = 32
-"""Into how many parts a normalisation's sum over pixels is cut, at most: all who read it add up."""
+"""parts of a normalisation's sum over pixels, at most: every reader adds them up"""
 
 
 def block(size: int, most: int) -> int:
@@ -32,7 +32,7 @@ def block(size: int, most: int) -> int:
 
 
 def power_of_two(size: int) -> int:
-    """The smallest one that is not below `size`."""
+    """The smallest power of two of at least `size`."""
     return 1 << (size - 1).bit_length()
 
 
@@ -46,20 +46,20 @@ def tile(pixels: int, channels: int, runs: int) -> tuple[int, int]:
 
 
 def depth(channels: int) -> int:
-    """Channels that one product sums over: all, or of many 32, which pads 80 and 160 least."""
+    """Channels that one product sums over: all if few, else 32, which pads 80 and 160 least."""
     return block(channels, 64) if channels <= 64 else 32
 
 
 def stages(channels: int, load: int, room: int) -> int:
-    """How many loads are kept in flight: for few channels the loop is short, more programs do.
+    """The number of loads in flight; with few channels the loop is short, and programs overlap.
 
-    load: bytes of one, room: bytes for all; how many there are changes no number
+    load: bytes of one, room: bytes for all; the number changes no result
     """
     return 1 if channels <= 40 else max(1, min(3, room // load))
 
 
 def parts_of_gradient(pixels: int, inputs: int, outputs: int, side: int, runs: int) -> int:
-    """Into how many parts the sum over pixels is cut: enough to fill the GPU, more if all are long.
+    """The number of parts of a sum over pixels: enough to fill the GPU, more if all are long.
 
     Parts are added up later: twice the programs that run at a time are worth parts of four steps,
     eight times as many hide waiting better but are worth it only if none is below ten.
@@ -78,14 +78,14 @@ def length(pixels: int, parts: int) -> int:
 
 @dataclass(frozen=True)
 class Slabs:
-    """How batch normalisation is dealt out; a slab is one part of one run's batch."""
+    """Tiling of batch normalisation; a slab is one part of one run's batch."""
 
     slabs: int
     pixels: int
     """of a slab"""
     channels: int
     block: int
-    """Pixels that a program takes at once."""
+    """Pixels per step of a program."""
 
     @property
     def width(self) -> int:
@@ -98,7 +98,7 @@ class Slabs:
 
     @property
     def wanted(self) -> int:
-        """Programs for the pixels of a slab: four of all slabs' for each multiprocessor."""
+        """Programs per slab: about four per multiprocessor over all slabs."""
         return max(1, 4 * MULTIPROCESSORS // (self.slabs * self.columns))
 
     @property
@@ -108,12 +108,12 @@ class Slabs:
 
     @property
     def parts(self) -> int:
-        """Of a sum over a slab's pixels."""
+        """The number of parts of a sum over a slab's pixels."""
         return -(-self.pixels // self.to_sum)
 
     @property
     def to_apply(self) -> int:
-        """Pixels of a program that changes them one by one."""
+        """Pixels of an elementwise program."""
         return self._pixels_for(2 * self.wanted)
 
     def _pixels_for(self, programs: int) -> int:
