@@ -56,38 +56,22 @@ def bars(panel: Panel, measure: Measure) -> Chart:
     if not lines:
         raise NotShown(f"no run has {measure.label}")
     paper = [
-        Series("paper", PAPER, [number], [row], "points", line.group.method, told=[told(number)])
+        line.series([x], [row], "points", name="paper", look=PAPER, told=[f"paper {x:g} %"])
         for row, line in enumerate(lines)
-        if (number := line.printed(panel.item, measure.name)) is not None
+        if (x := line.printed(panel.item, measure.name)) is not None
     ]
+    notes = [f"{measure.label}: {measure.what}.", MEANINGS.get(panel.item), THIN]
     return Chart(
         panel.title,
         Axis(f"{measure.label} (%)"),
         Axis(names=[line.title for line in lines]),
         [*(bar(row, line, measure) for row, line in enumerate(lines)), *paper],
-        notes=[
-            f"{measure.label}: {measure.what}.",
-            *filter(None, [MEANINGS.get(panel.item)]),
-            THIN,
-            *[DIAMONDS] * bool(paper),
-        ],
+        notes=[*filter(None, notes), *[DIAMONDS] * bool(paper)],
     )
 
 
 def bar(row: int, line: Line, measure: Measure) -> Series:
     over = line.group.over(measure.of)
-    return Series(
-        line.title,
-        line.look,
-        [over.mean],
-        [row],
-        "bar",
-        line.group.method,
-        x_error=[over.std or 0],
-        told=[f"{plus_minus(over.mean, over.std)} %, {plural(over.n, 'run')}"],
-        listed=False,
-    )
-
-
-def told(number: float) -> str:
-    return f"paper {number:g} %"
+    told = f"{plus_minus(over.mean, over.std)} %, {plural(over.n, 'run')}"
+    error = [over.std or 0]
+    return line.series([over.mean], [row], "bar", x_error=error, told=[told], listed=False)

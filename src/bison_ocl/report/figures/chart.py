@@ -10,6 +10,7 @@ from bison_ocl.look import Look
 
 Numbers = Sequence[float]
 """NaN where there is none."""
+Kind = Literal["curve", "line", "points", "bar"]
 
 
 class NotShown(ValueError):
@@ -39,7 +40,7 @@ class Series:
     look: Look
     x: Numbers
     y: Numbers
-    kind: Literal["curve", "line", "points", "bar"] = "curve"
+    kind: Kind = "curve"
     method: str = ""
     """by which the page's boxes switch it on and off"""
     x_error: Numbers = ()

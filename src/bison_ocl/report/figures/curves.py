@@ -45,16 +45,11 @@ def chart(panel: Panel) -> Chart:
 def curve(line: Line, values: Floats, decimals: int = 1, **changes: Any) -> Series:
     """The mean over seeds of values [seeds, T], with its deviation."""
     mean, std = middle(values), deviation(values)
-    known = std if len(values) > 1 else [None] * len(mean)
-    return Series(
-        line.title,
-        replace(line.look, **changes),
-        np.arange(1, len(mean) + 1).tolist(),
-        mean.tolist(),
-        method=line.group.method,
-        y_error=std.tolist() if len(values) > 1 else (),
-        told=[plus_minus(m, s, decimals) for m, s in zip(mean, known, strict=True)],
-    )
+    error = std.tolist() if len(values) > 1 else []
+    pairs = zip(mean, error or [None] * len(mean), strict=True)
+    told = [plus_minus(m, s, decimals) for m, s in pairs]
+    tasks, look = np.arange(1, len(mean) + 1).tolist(), replace(line.look, **changes)
+    return line.series(tasks, mean.tolist(), "curve", look=look, y_error=error, told=told)
 
 
 def bands(series: Sequence[Series]) -> list[str]:
@@ -72,13 +67,10 @@ def at_the_end(panel: Panel, tasks: int) -> list[Series]:
     known = [(number, line) for number, line in numbers if number is not None]
     start, step = tasks + max(0.5, 0.08 * tasks), 0.035 * tasks
     return [
-        Series(
-            f"{line.title} (paper)",
-            replace(line.look, hollow=True),
-            [start + place % ABREAST * step],
-            [number],
-            "points",
-            line.group.method,
+        line.series(
+            *([start + place % ABREAST * step], [number], "points"),
+            name=f"{line.title} (paper)",
+            look=replace(line.look, hollow=True),
             told=[plus_minus(number, None)],
             listed=False,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from bison_ocl.look import BLACK, GREY, Look
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
@@ -48,33 +47,21 @@ def point(line: Line, forgetting: Measure) -> Series:
         f"{measure.name} {plus_minus(found.mean, found.std)}"
         for measure, found in ((AA, shade), (forgetting, y), (AI, x))
     ]
-    return Series(
-        "ours",
-        POINT,
-        [x.mean],
-        [y.mean],
-        "points",
-        line.group.method,
-        x_error=[x.std or 0],
-        y_error=[y.std or 0],
-        shade=shade.mean,
-        text=line.title,
-        told=[", ".join(told)],
-    )
+    error = {"x_error": [x.std or 0], "y_error": [y.std or 0]}
+    named = {"name": "ours", "look": POINT, "text": line.title, "told": [", ".join(told)]}
+    return line.series([x.mean], [y.mean], "points", shade=shade.mean, **error, **named)
 
 
 def printed(item: str, line: Line, forgetting: Measure) -> list[Series]:
     """The paper's point as a cross, tied to ours; nothing where the paper has none."""
-    numbers = [line.printed(item, one.name) for one in (AI, forgetting, AA)]
-    x, y, shade = numbers
+    x, y, shade = (line.printed(item, one.name) for one in (AI, forgetting, AA))
     if x is None or y is None or shade is None:
         return []
     ours = [line.group.over(one.of).mean for one in (AI, forgetting)]
-    made = partial(Series, method=line.group.method)
     told = f"{line.title}, paper: AA {shade:.1f}, {forgetting.name} {y:.1f}, AI {x:.1f}"
     return [
-        made("tie", TIE, [ours[0], x], [ours[1], y], "line", listed=False),
-        made("paper", CROSS, [x], [y], "points", shade=shade, told=[told]),
+        line.series([ours[0], x], [ours[1], y], "line", name="tie", look=TIE, listed=False),
+        line.series([x], [y], "points", name="paper", look=CROSS, shade=shade, told=[told]),
     ]
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from bison_ocl.look import GREY, PALETTE, Look, Marker
 from bison_ocl.methods import known
+from bison_ocl.report.figures.chart import Kind, Numbers, Series
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.groups import Group
 from bison_ocl.report.study.labels import Label, LabelOf
@@ -33,6 +35,11 @@ class Line:
     @property
     def title(self) -> str:
         return self.label.text
+
+    def series(self, x: Numbers, y: Numbers, kind: Kind, **other: Any) -> Series:
+        """The group's numbers in its own name and look, or in another."""
+        made = Series(self.title, self.look, x, y, kind, self.group.method)
+        return replace(made, **other)
 
     def printed(self, item: str, metric: str) -> float | None:
         """What the paper prints; None for a stream or settings that it does not have."""

@@ -36,10 +36,8 @@ def similar_curves(panels: Sequence[Panel]) -> list[Chart]:
         for name, measure in MEASURES.items():
             drawn = [curve(line, after_tasks(measure, line)) for line in panel.lines]
             title = f"{name.partition(' ')[0]} after each task\n{panel.title}"
-            x, y = (
-                Axis("tasks learned", ticks=task_ticks(len(drawn[0].x))),
-                Axis(name, limits=(0, None)),
-            )
+            tasks, y = task_ticks(len(drawn[0].x)), Axis(name, limits=(0, None))
+            x = Axis("tasks learned", ticks=tasks)
             found.append(Chart(title, x, y, drawn, notes=[NOTE, *bands(drawn)]))
     return found
 

@@ -101,32 +101,21 @@ def over_one(panel: Panel, lines: Sequence[Line], name: str, measure: Measure) -
     return Chart(panel.title, x, Axis(f"{measure.label} (%)"), drawn, notes=[THIN])
 
 
-def swept(item: str, lines: Sequence[Line], name: str, measure: Measure) -> list[Series]:
+def swept(item: str, lines: Sequence[Line], setting: str, measure: Measure) -> list[Series]:
     """One method over the values of a setting."""
-    ordered = sorted(lines, key=lambda line: line.group.first.settings[name])
+    ordered = sorted(lines, key=lambda line: line.group.first.settings[setting])
     over = [line.group.over(measure.of) for line in ordered]
-    x = [line.group.first.settings[name] for line in ordered]
-    method = lines[0].group.method
+    x = [line.group.first.settings[setting] for line in ordered]
     printed = [line.printed(item, measure.name) for line in ordered]
-    known = [(at, number) for at, number in zip(x, printed, strict=True) if number is not None]
-    ours = Series(
-        method_name(method),
-        look(method),
-        x,
-        [one.mean for one in over],
-        "line",
-        method,
-        y_error=[one.std or 0 for one in over],
-        told=[plus_minus(one.mean, one.std) for one in over],
-    )
-    theirs = Series(
-        f"{method_name(method)} (paper)",
-        replace(look(method), hollow=True),
-        [at for at, _ in known],
-        [number for _, number in known],
-        "points",
-        method,
-    )
+    known = {at: number for at, number in zip(x, printed, strict=True) if number is not None}
+    first, name = lines[0], method_name(lines[0].group.method)
+    plain = {"name": name, "look": look(first.group.method)}
+    error = [one.std or 0 for one in over]
+    told = [plus_minus(one.mean, one.std) for one in over]
+    y = [one.mean for one in over]
+    ours = first.series(x, y, "line", y_error=error, told=told, **plain)
+    hollow = {"name": f"{name} (paper)", "look": replace(ours.look, hollow=True)}
+    theirs = first.series(list(known), list(known.values()), "points", **hollow)
     return [ours, theirs] if known else [ours]
 
 

@@ -46,19 +46,8 @@ def stacked(row: int, line: Line, base: Sequence[float]) -> list[Series]:
     for part, (name, look) in PARTS.items():
         last, over = part is TEST, line.group.over(part.of)
         told = f"{line.title}: {name} {plus_minus(over.mean, over.std, 2)} s"
-        found.append(
-            Series(
-                name,
-                look,
-                [over.mean],
-                [row],
-                "bar",
-                line.group.method,
-                x_error=[whole.std or 0] * last,
-                start=start,
-                text=f"{whole.mean:.3g} s{ratio}" * last,
-                told=[told],
-            )
-        )
+        end = {"x_error": [whole.std or 0], "text": f"{whole.mean:.3g} s{ratio}"} if last else {}
+        part_of = {"name": name, "look": look, "start": start, "told": [told]}
+        found.append(line.series([over.mean], [row], "bar", **part_of, **end))
         start += over.mean
     return found

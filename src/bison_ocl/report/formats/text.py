@@ -1,9 +1,8 @@
-"""A table for the terminal and for plain files: a block for each group of columns."""
+"""A table for the terminal: a block for each group of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from io import StringIO
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
@@ -17,14 +16,7 @@ STYLES = ("", "bold", "underline")
 RANKS = ("", "¹", "²")
 """none, best, runner-up"""
 WIDE = 400
-"""columns of a file, which nobody folds"""
-
-
-def text(table: Table) -> str:
-    """The table as plain text."""
-    file = StringIO()
-    Console(file=file, width=WIDE, no_color=True, highlight=False, emoji=False).print(drawn(table))
-    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
+"""columns, so that nothing is cut"""
 
 
 def show(tables: Iterable[Table]) -> None:
