@@ -187,7 +187,7 @@ def record(found: Sequence[tuple[float, Round]]) -> dict[str, Any]:
         "quiet_rounds": len(quiet),
         "used_by_others": [round(others, 2) for others, _ in found],
         "spins": summary(quiet if len(quiet) > 1 else [times for _, times in found]),
-        "environment": environment("cpu"),
+        "environment": vars(environment("cpu")),
         "commit": commit(),
     }
 

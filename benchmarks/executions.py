@@ -126,7 +126,7 @@ def main() -> None:
     for name in arguments.methods:
         rows.append(compared(place, name))
         print(json.dumps(rows[-1]), flush=True)
-    found = {"rows": rows, "environment": environment(DEVICE), "commit": commit()}
+    found = {"rows": rows, "environment": vars(environment(DEVICE)), "commit": commit()}
     arguments.out.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -52,7 +52,7 @@ def main() -> None:
         opened(name, arguments.data_dir)
         rows.append(opened(name, arguments.data_dir))
         print(rows[-1], flush=True)
-    found = {"rows": rows, "environment": environment("cpu"), "commit": commit()}
+    found = {"rows": rows, "environment": vars(environment("cpu")), "commit": commit()}
     RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -62,7 +62,7 @@ def main() -> None:
             "slowest_loaded_s": max(one["loaded_s"] for one in times),
             "load_average": os.getloadavg()[0],
             "browser": f"Chromium {browser.version}",
-            "environment": environment("cpu"),
+            "environment": vars(environment("cpu")),
             "commit": commit(),
         }
         browser.close()

@@ -87,7 +87,7 @@ def main() -> None:
     for name in arguments.methods:
         rows.append(measure(name, arguments.pairs))
         print(rows[-1], flush=True)
-    found = {"rows": rows, "environment": environment("cpu"), "commit": commit()}
+    found = {"rows": rows, "environment": vars(environment("cpu")), "commit": commit()}
     RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -157,7 +157,7 @@ def main() -> None:
         },
         "plan_command_s": {"nothing_there": fresh, "all_finished": finished},
         "processes": processes_over_one(asked.units),
-        "environment": environment("cpu"),
+        "environment": vars(environment("cpu")),
         "commit": commit(),
     }
     RESULT.write_text(json.dumps(found, indent=1) + "\n")

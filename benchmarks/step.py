@@ -112,7 +112,7 @@ def main() -> None:
         )
         rows.append(row)
     if not arguments.methods:  # a part of the methods is a look, not a record
-        found = {"rows": rows, "environment": environment("cpu"), "commit": commit()}
+        found = {"rows": rows, "environment": vars(environment("cpu")), "commit": commit()}
         RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -33,7 +33,7 @@ def apart(name: str, dtype: torch.dtype) -> dict[str, Any]:
     found = differences(name, dtype)
     if path := os.environ.get("BISON_OCL_EQUALITY"):
         row = {"method": name, "dtype": str(dtype)} | {how: asdict(d) for how, d in found.items()}
-        row |= {"commit": commit(), "environment": environment("cuda")}
+        row |= {"commit": commit(), "environment": vars(environment("cuda"))}
         with open(path, "a") as file:
             file.write(json.dumps(row) + "\n")
     return found

@@ -11,6 +11,7 @@ import torch
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError
+from bison_ocl.experiments.records.record import Record, as_values
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.devices import resident
 from bison_ocl.experiments.train.group import Group
@@ -60,15 +61,15 @@ def fresh(name: str, seed: int = 1, precision: Precision = "tf32", device: str =
     return Run(spec, method, class_incremental(resident(dataset(), device), seed), device)
 
 
-def train(run: Run, watcher: Watching, saving: Saving | None = None) -> dict[str, Any]:
+def train(run: Run, watcher: Watching, saving: Saving | None = None) -> Record:
     """Train a run on its own."""
     (record,) = Group([run]).train(watcher, [saving] if saving else [])
     return record
 
 
-def result(record: dict[str, Any]) -> dict[str, Any]:
+def result(record: Record) -> dict[str, Any]:
     """What a record says apart from how long it took."""
-    return {key: value for key, value in record.items() if key != "timing"}
+    return {key: value for key, value in as_values(record).items() if key != "timing"}
 
 
 def kept(run: Run) -> dict[str, torch.Tensor]:
