@@ -1044,8 +1044,8 @@ def test_classes_of_the_package_are_methods_too() -> None:
     [
         (Mine(), {"weight": 3}, r"weight: give settings to Mine\(...\) itself"),
         (Mine, {"wieght": 3}, "unknown setting of mine 'wieght': did you mean 'weight'?"),
-        (Method, {}, "Method declares no title"),
-        (int, {}, "is no method"),
+        (Method, {}, "Method has no title"),
+        (int, {}, "is not a method"),
         (3, {}, "method=3: expected a name"),
     ],
 )

@@ -50,14 +50,14 @@ def test_what_breaks_is_said_in_one_line_each(call: Call, mine: Path) -> None:
     said = call("check", f"{mine}:Mine")
     assert said.status == 1
     broken = [line for line in said.out.splitlines() if line.startswith("BROKEN  ")]
-    assert said.err.endswith(f"breaks {len(broken)} of the checks above\n")
+    assert said.err.endswith(f"fails {len(broken)} of the checks above\n")
     assert any(line.endswith("an unseen class scores > −∞") for line in broken)
 
 
 def test_new_writes_over_nothing(call: Call, mine: Path) -> None:
-    refused(call("new", mine), "is there already")
-    refused(call("new", mine.with_name("a.txt")), "give a file name such as mine.py")
-    refused(call("new", mine.with_name("1.py")), "give a file name such as mine.py")
+    refused(call("new", mine), "already exists")
+    refused(call("new", mine.with_name("a.txt")), "expected a file name such as mine.py")
+    refused(call("new", mine.with_name("1.py")), "expected a file name such as mine.py")
 
 
 def test_a_file_is_run_like_any_other_method(call: Call, mine: Path, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_file_is_run_like_any_other_method(call: Call, mine: Path, tmp_path: P
     found = Learner.load(model, method=GUESTS["mine"].method)
     assert found.method.weight == 3.0  # type: ignore[attr-defined]
     mine.write_text(f"{mine.read_text()}# changed\n")
-    refused(call(*words), "is of another version of mine: choose another --out")
+    refused(call(*words), "comes from another version of mine: choose another --out")
     refused(call("run", f"{mine}:Yours", *SMALL), "has no class 'Yours'")
     refused(call("run", f"{mine}:Mine", *SMALL, "--set", "wieght=1"), "did you mean 'weight'?")
 

@@ -67,10 +67,10 @@ def test_another_text_is_another_class(mine: Path) -> None:
     ("text", "reference", "message"),
     [
         (TEXT, "Yours", "has no class 'Yours': it has Mine"),
-        ("x = 1", "x", "1 is no method: give a subclass of Method"),
+        ("x = 1", "x", "1 is not a method: expected a subclass of Method"),
         ("x = 1", "Mine", "has no class 'Mine'"),
-        (TEXT.replace('title = "Mine"', ""), "Mine", "Mine declares no title"),
-        (TEXT.replace('"Mine"', '"ER"'), "Mine", "the title makes the name er, which is taken"),
+        (TEXT.replace('title = "Mine"', ""), "Mine", "Mine has no title"),
+        (TEXT.replace('"Mine"', '"ER"'), "Mine", "the name er is taken; change the title"),
         ("raise ValueError('a\\nb')", "Mine", "cannot be run: ValueError: a"),
         ("def", "Mine", "cannot be run: SyntaxError"),
     ],
@@ -104,7 +104,7 @@ def test_an_installed_package_is_found_by_its_entry_point(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("other", "bison_ocl.contract.template:Mine", "makes mine"),
+        ("other", "bison_ocl.contract.template:Mine", "rename it mine"),
         ("mine", "bison_ocl.contract.template:None_", "cannot be imported: AttributeError"),
     ],
 )

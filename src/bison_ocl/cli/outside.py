@@ -1,4 +1,4 @@
-"""`new` and `check`: a method of one's own, in a file."""
+"""`new` and `check`: write and check your own method in a file."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from bison_ocl.errors import UserError, reason
 
 
 def new(
-    path: Annotated[Path, typer.Argument(help="The file to write, such as mine.py.")],
+    path: Annotated[Path, typer.Argument(help="File to write, such as mine.py.")],
 ) -> None:
-    """Write a commented file with a method to begin from."""
+    """Write a commented template of a method."""
     from bison_ocl import contract
 
     name = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", path.stem))
     if path.suffix != ".py" or not name.isidentifier():
-        raise UserError(f"{path}: give a file name such as mine.py")
+        raise UserError(f"{path}: expected a file name such as mine.py")
     template = Path(contract.__path__[0]) / "template.py"
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(template.read_text("utf-8").replace("Mine", name))
     except FileExistsError as error:
-        raise UserError(f"{path} is there already: choose another name") from error
+        raise UserError(f"{path} already exists: choose another name") from error
     except OSError as error:
         raise UserError(f"cannot write {path}: {reason(error)}") from error
     print(f"wrote {path}; next: bison-ocl check {path}:{name}")
 
 
 def check(
-    method: Annotated[str, typer.Argument(help="A method, such as path/to/mine.py:Mine.")],
+    method: Annotated[str, typer.Argument(help="Method to check, such as path/to/mine.py:Mine.")],
 ) -> None:
-    """Check that a method keeps the contract of all methods; takes about a minute."""
+    """Check a method against the contract of all methods, in about a minute."""
     from bison_ocl.contract.checks import results
     from bison_ocl.methods import method_class
 
@@ -45,4 +45,4 @@ def check(
         broken += fault is not None
         print(f"holds   {promise}" if fault is None else f"BROKEN  {promise}: {fault}", flush=True)
     if broken:
-        fail(f"{method} breaks {broken} of the checks above", 1)
+        fail(f"{method} fails {broken} of the checks above", 1)

@@ -1,1 +1,1 @@
-"""What holds for every method, as checks: `bison-ocl check` and the tests run the same ones."""
+"""The contract of all methods, as checks that `bison-ocl check` and the tests run."""

@@ -1,4 +1,4 @@
-"""All checks of the contract, and what a method keeps of it."""
+"""All checks of the contract, and their results for a method."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CHECKS: tuple[Check, ...] = (
 
 
 def promise(check: Check) -> str:
-    """What holds where a check passes, as one line."""
+    """The promise that a check verifies, as one line."""
     return (getdoc(check) or "").partition("\n")[0].removesuffix(".")
 
 
 def fault(check: Check, method: Method) -> str | None:
-    """What breaks a check, as one line; None where it holds.
+    """The violation that a check finds, as one line; None if it passes.
 
-    A method may raise anything. Warnings count: vmap's tell of a loop where there should be none.
+    A method may raise anything. Warnings count too: vmap warns when it falls back to a loop.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -43,6 +43,6 @@ def fault(check: Check, method: Method) -> str | None:
 
 
 def results(method: Method) -> Iterator[tuple[str, str | None]]:
-    """Each promise of the contract, and what breaks it."""
+    """Each promise of the contract, and its violation, if any."""
     for check in CHECKS:
         yield promise(check), fault(check, method)

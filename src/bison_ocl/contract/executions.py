@@ -1,4 +1,4 @@
-"""Many seeds at once equal one: by single steps from the same states, since runs are chaotic."""
+"""Many seeds at once equal one, compared in single steps because whole runs are chaotic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Moved = dict[str, Tensor]
 
 
 def looped(method: Method, runs: list[Moment]) -> list[Moved]:
-    """What one step changes in each run, one after the other."""
+    """The changes of one step in each run, in a loop."""
     moved = []
     for me, new in runs:
         after, loss = Engine(method).step(copied(me), new)
@@ -36,7 +36,7 @@ def looped(method: Method, runs: list[Moment]) -> list[Moved]:
 
 
 def vectorised(method: Method, runs: list[Moment]) -> list[Moved]:
-    """The same, all at once."""
+    """The changes of one step in all runs at once, by vmap."""
     together, losses = Engine(method, tree.vectorised).step(*tree.stack(runs))
     return [
         changes(me, tree.pick(together, run)) | {"loss": losses[run]}
@@ -77,7 +77,7 @@ def scores_of_many(method: Method) -> None:
 
 
 def seed_among_others(method: Method) -> None:
-    """A seed trained at once with others equals the seed alone."""
+    """A seed trained together with others equals the seed alone."""
     for runs in lockstep(method):
         among = vectorised(method, runs)
         for run, moment in enumerate(runs):

@@ -1,4 +1,4 @@
-"""Methods learn: an easy stream in one pass, and classes whose number was not known before."""
+"""Methods learn an easy stream in one pass, and classes beyond the initial number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
 LOOKS = torch.tensor([1, 14, 4, 11])
-"""which of the tiny images stand for the four classes: far apart in colour and direction"""
+"""the four classes among the tiny images, far apart in colour and direction"""
 
 
 def easy(batch: Batch) -> Batch:
@@ -46,7 +46,7 @@ def doubled(method: Method, me: State) -> State:
 
 
 def grows(method: Method) -> None:
-    """Heads that grow give what heads born large give."""
+    """Grown heads compute the same as heads that started large."""
     engine, small = Engine(method), begin(method, closed=False)
     large = begin(method, classes=2 * CLASSES, closed=False)
     demand_same(doubled(method, small), large, "a grown state differs from one born large")
@@ -63,7 +63,7 @@ def grows(method: Method) -> None:
 
 
 def keeps_growing(method: Method) -> None:
-    """A run that grew predicts as before, and meets more classes."""
+    """A run with grown heads predicts as before and learns more classes."""
     engine, test = Engine(method), held_out()
     small = train(method, begin(method, closed=False), stream(steps=3))
     large = doubled(method, small)

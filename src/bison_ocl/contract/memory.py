@@ -1,4 +1,4 @@
-"""What the memory holds: images of the stream in the rows in use; no other row is read."""
+"""The memory holds images of the stream, and unused rows are never read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def picture(x: Tensor) -> bytes:
 
 
 def stream_images(method: Method) -> None:
-    """The memory holds images of the stream with their labels; some, if the method replays."""
+    """The memory holds images of the stream with their labels, if the method replays."""
     label = {
         picture(x): int(y)
         for task in course(0)
@@ -37,7 +37,7 @@ def stream_images(method: Method) -> None:
 
 
 def poisoned(me: State, label: int) -> State:
-    """A copy with rubbish in every row that holds no image, the spare one included."""
+    """A copy with garbage in every unused row and the spare row."""
     me = copied(me)
     empty = slice(int(me.memory.used.sum()), None)
     me.memory.x[empty] = 255 - me.memory.x[empty]
@@ -51,7 +51,7 @@ def poisoned(me: State, label: int) -> State:
 
 
 def empty_rows(method: Method) -> None:
-    """Rows that hold no image are never read."""
+    """Memory rows without an image are never read."""
     engine, test = Engine(method), held_out(classes=CLASSES)
     for label in RUBBISH:
         for me, new in moments(method):

@@ -1,4 +1,4 @@
-"""Short runs of a method, states on the way, and how what comes of them compares."""
+"""Short runs of a method, their intermediate states, and comparisons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bison_ocl.state import State
 SEEDS = (0, 1, 2)
 CLASSES, TASKS, LENGTH = 6, 3, 4
 STEPS = (0, 1, 2, 3, 4, 7, 8)
-"""where runs are looked at: memory empty, half full, full; 4 and 8 are right after a task's end"""
+"""steps to compare: memory empty, half full, full; 4 and 8 are right after a task's end"""
 TOLERANCE = 1e-10
 ROUNDING = 1e-14
 """of parameters near 1, which an update is the difference of"""
@@ -30,24 +30,24 @@ T = TypeVar("T")
 
 
 class Broken(AssertionError):
-    """What a method was found to do against the contract."""
+    """A violation of the contract."""
 
 
 def demand(holds: bool, otherwise: str) -> None:
-    """Break the check unless something holds."""
+    """Fail the check unless a condition holds."""
     if not holds:
         raise Broken(otherwise)
 
 
 def demand_same(one: object, other: object, otherwise: str) -> None:
-    """Two trees must be equal bit for bit."""
+    """Fail the check unless two trees are equal bit for bit."""
     demand(same(snapshot(one), snapshot(other)), otherwise)
 
 
 def demand_close(
     one: dict[str, Tensor], other: dict[str, Tensor], otherwise: str = "they differ"
 ) -> None:
-    """Real numbers by the largest difference relative to the largest; all else exactly."""
+    """Fail the check unless floats are close, relative to the largest, and the rest is equal."""
     demand(one.keys() == other.keys(), f"{otherwise}: not the same tensors")
     for name, a in one.items():
         b = other[name]
@@ -66,7 +66,7 @@ def course(seed: int) -> list[list[Batch]]:
 
 
 def walk(method: Method, seed: int, visit: Callable[[State, Batch], None]) -> State:
-    """One looped run; `visit` sees each state and the batch it meets next."""
+    """One looped run; `visit` receives each state and its next batch."""
     engine, me = Engine(method), begin(method, seed, classes=CLASSES)
     for task in course(seed):
         for new in task:
@@ -85,28 +85,28 @@ def recorded(method: Method, seed: int) -> list[Moment]:
 
 
 def moments(method: Method, seed: int = 0) -> list[Moment]:
-    """States at STEPS of one run, the caller's own, each with its next batch."""
+    """Copies of the states at STEPS of one run, each with its next batch."""
     return [copied(recorded(method, seed)[step]) for step in STEPS]
 
 
 def lockstep(method: Method) -> list[list[Moment]]:
-    """The same moments of all seeds, side by side."""
+    """The same moments of all seeds, grouped."""
     return [list(runs) for runs in zip(*(moments(method, seed) for seed in SEEDS), strict=True)]
 
 
 def copied(value: T) -> T:
-    """The tree on tensors of its own, since a step writes into the memory it is given."""
+    """A copy of a tree, because a step writes into its memory."""
     return tree.map_leaves(torch.clone, value)
 
 
 def held(me: State) -> State:
     """The state without the rows of its memory that hold no image."""
-    used = int(me.memory.used.sum())  # `filled` may promise more than a policy has taken
+    used = int(me.memory.used.sum())  # `filled` may exceed the rows that a policy accepted
     return replace(me, memory=replace(me.memory, filled=used).in_use())
 
 
 def changes(before: State, after: State) -> dict[str, Tensor]:
-    """How far a step moved each number; what is no real number, and the memory, as it is now."""
+    """The change of each float in a step; the new values of integers and of the memory."""
     old, new = tree.named(before), tree.named(held(after))
     demand(old.keys() == new.keys(), "a step changes which tensors a state holds")
     return {

@@ -1,4 +1,4 @@
-"""What a step or an evaluation is given stays as it was."""
+"""Steps and evaluations do not change their inputs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bison_ocl.state import State
 
 
 def without_memory(me: State) -> State:
-    """All but what the engine writes in place."""
+    """A state without the memory, which the engine writes in place."""
     return replace(me, memory=None)  # type: ignore[arg-type]
 
 
 def predicting(method: Method) -> None:
-    """Predicting changes nothing, and gives the same when asked again."""
+    """Predicting changes nothing and is repeatable."""
     engine, test = Engine(method), held_out(classes=CLASSES)
     for me, _ in moments(method):
         before, images = snapshot(me), snapshot(test)
@@ -31,7 +31,7 @@ def predicting(method: Method) -> None:
 
 
 def unseen_classes(method: Method) -> None:
-    """A class that was not seen yet is never predicted, and no score is NaN."""
+    """Unseen classes are never predicted, and no score is NaN."""
     engine, test = Engine(method), held_out(classes=CLASSES)
     for me, _ in moments(method)[1:]:
         scores = engine.scores(me, engine.summarise(me), test.x)
@@ -41,7 +41,7 @@ def unseen_classes(method: Method) -> None:
 
 
 def steps_and_ends(method: Method) -> None:
-    """A step and the end of a task change nothing in place but the memory."""
+    """A step and the end of a task change only the memory in place."""
     for me, new in moments(method):
         before, images = snapshot(without_memory(me)), snapshot(new)
         Engine(method).step(me, new)

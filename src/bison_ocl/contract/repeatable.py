@@ -1,4 +1,4 @@
-"""The same run again gives the same bits, whatever else draws random numbers."""
+"""Repeating a run gives the same bits, independent of other random generators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bison_ocl.state import State
 
 
 def repeated(method: Method) -> None:
-    """A run repeated is equal bit for bit, whatever the state of torch's own generator."""
+    """A repeated run is equal bit for bit, for any state of torch's own generator."""
 
     def end(seed: int) -> State:
         torch.manual_seed(seed)
@@ -29,7 +29,7 @@ def repeated(method: Method) -> None:
 
 
 def resumed(method: Method) -> None:
-    """A run resumed from a file at any step goes on bit for bit."""
+    """A run resumed from a file at any step continues bit for bit."""
     engine = Engine(method)
 
     def resume(me: State, new: Batch) -> None:

@@ -1,4 +1,4 @@
-"""What a method declares is true: its title, its settings, and which of them it does not read."""
+"""A method's declarations are true: title, settings, and ignored settings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import typed
 
 CAPACITY = 25
-"""images: no multiple of a batch, so that one of them finds room for a part"""
+"""images of the memory: no multiple of a batch, so that one batch fits in part"""
 OUTSIDE = ("stream_batch", "average")
-"""settings that no hook reads, but whoever cuts the stream, and the engine"""
+"""settings that the stream and the engine read, but no hook"""
 
 
 def declared(method: Method) -> None:
-    """It has a title and a docstring of its own; its settings are typed fields with defaults."""
+    """It has its own title and docstring; its settings are typed fields with defaults."""
     kind = type(method)
     demand(is_dataclass(kind) and "__dataclass_fields__" in vars(kind), "it is no dataclass")
     demand(kind.__dataclass_params__.frozen, "its dataclass is not frozen")  # type: ignore[attr-defined]
@@ -39,7 +39,7 @@ def declared(method: Method) -> None:
 
 
 def presets(method: Method) -> None:
-    """Its presets name settings and can be built, and its settings survive text."""
+    """Its presets are valid settings, and settings survive conversion to text."""
     hints = get_type_hints(type(method), include_extras=True)
     for field in fields(method):
         value = getattr(method, field.name)
@@ -52,7 +52,7 @@ def presets(method: Method) -> None:
 
 
 def read(method: Method) -> None:
-    """It reads or refuses the settings that it has, and `ignores` names the others."""
+    """It reads or refuses every setting, and `ignores` lists the rest."""
     usual = effect(method)
     for field in fields(method):
         if field.name in OUTSIDE:
@@ -85,7 +85,7 @@ def others(value: Any, hint: Any) -> list[Any]:
 
 
 def effect(method: Method) -> dict[str, torch.Tensor]:
-    """All that a short run comes to, with room for a class that never comes."""
+    """The outcome of a short run, with room for a class that never arrives."""
     engine, me = Engine(method), begin(method, classes=CLASSES + 1, capacity=CAPACITY)
     me = method.numbered(me, torch.arange(CLASSES + 1).flip(0))
     for task in course(0):

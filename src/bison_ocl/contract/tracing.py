@@ -1,4 +1,4 @@
-"""A step can be captured as a graph: no host read, no constant on the way, shapes that stay."""
+"""A step can be captured as a graph: no host reads, no host constants, fixed shapes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 
 FULL, LATER = 2, LENGTH
-"""steps from which the memory is full, and the first task is over: code may branch on these two"""
+"""steps after which the memory is full and the first task is over; code may branch on these"""
 HOST_READS_AND_CONSTANTS = ("lift_fresh", "_local_scalar_dense", "aten.item")
 
 
 def pure_step(method: Method, moment: Moment) -> Callable[..., list[Tensor]]:
-    """All of a step but the write into memory, from leaves to leaves."""
+    """A step without its memory write, from leaves to leaves."""
 
     def step(*values: Tensor) -> list[Tensor]:
         return tree.leaves(Engine(method)._learn(*tree.rebuilt(moment, values)))
@@ -31,13 +31,13 @@ def pure_step(method: Method, moment: Moment) -> Callable[..., list[Tensor]]:
 
 @cache
 def traced(method: Method, step: int) -> GraphModule:
-    """The graph of a step, from fake tensors: without values, a host read shows or raises."""
+    """The graph of a step on fake tensors, where a host read shows or raises."""
     moment = recorded(method, 0)[step]
     return make_fx(pure_step(method, moment), tracing_mode="fake")(*tree.leaves(moment))
 
 
 def host_reads(method: Method) -> None:
-    """A step reads no number on the host and makes no constant there."""
+    """A step reads no number on the host and creates no constant there."""
     for step in (FULL, LATER):
         calls = [str(node.target) for node in traced(method, step).graph.nodes]
         bad = [call for call in calls if any(name in call for name in HOST_READS_AND_CONSTANTS)]
@@ -46,14 +46,14 @@ def host_reads(method: Method) -> None:
 
 def device(method: Method) -> None:
     """A step stays on the device of its state."""
-    for moment in moments(method)[::2]:  # meta tensors mix with the CPU's as little as a GPU's do
+    for moment in moments(method)[::2]:  # like a GPU's, meta tensors do not mix with the CPU's
         me, new = tree.map_leaves(lambda leaf: leaf.to("meta"), moment)
         kinds = {leaf.device.type for leaf in tree.leaves(Engine(method)._learn(me, new))}
         demand(kinds == {"meta"}, "a step makes tensors on the CPU: give device=...")
 
 
 def one_graph(method: Method) -> None:
-    """One graph serves the first task once the memory is full, one all later tasks."""
+    """With a full memory, one graph serves the first task and one all later tasks."""
     for step, until in ((FULL, LATER), (LATER, None)):
         for moment in recorded(method, 0)[step:until]:
             values = tree.leaves(moment)

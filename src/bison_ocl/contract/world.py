@@ -1,4 +1,4 @@
-"""A tiny world to check methods in: a backbone of a few numbers, and a stream it can learn."""
+"""A tiny world for checks: a small backbone and an easy stream."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Tiny:
 
 
 def images(y: Tensor, seed: int = 0, shape: tuple[int, int, int] = SHAPE) -> Tensor:
-    """Noisy stripes as bytes [B, 3, H, W]; direction and colour tell up to 16 classes apart."""
+    """Noisy stripes as bytes [B, 3, H, W]; direction and colour identify up to 16 classes."""
     across = torch.arange(shape[2]).expand(shape[1:]) % 2
     stripes = torch.where((y % 2 == 0)[:, None, None], across, across.T)[:, None]
     colour = (y[:, None] // 2 >> torch.arange(3)) % 2
@@ -84,7 +84,7 @@ def stream(
 
 
 def held_out(per_class: int = 10, classes: int = CLASSES) -> Batch:
-    """Images that no stream shows."""
+    """Test images, which no stream shows."""
     return labelled(torch.arange(classes).repeat_interleave(per_class), seed=10**6)
 
 
@@ -105,7 +105,7 @@ def begin(
 
 
 def train(method: Method, me: State, tasks: list[list[Batch]]) -> State:
-    """The state after a stream, its last task closed too."""
+    """The state after a stream, with its last task ended."""
     engine = Engine(method)
     for task in tasks:
         for batch in task:

@@ -1,4 +1,4 @@
-"""Heads that grow: a state in the corner of a fresh one with larger heads."""
+"""Grow heads: paste a state into a fresh one with larger heads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bison_ocl.state import State
 
 
 def grown(me: State, larger: State) -> State:
-    """The state with the heads of a larger one: known rows as they are, fresh rows as born."""
+    """The state with larger heads: existing rows unchanged, new rows at their initial values."""
     after = tree.paste(replace(me, average=None), larger)
     if me.average is None:
         return after
-    # A vector has no corner: the average is pasted as the network it is.
+    # The average is a vector; paste it in the form of its network.
     return replace(after, average=flat(tree.paste(me.averaged().net, larger.net)))

@@ -1,7 +1,7 @@
-"""Methods that live outside the package: in a file, `mine.py:Mine`, or in an installed package.
+"""Methods from outside the package: in a file, `mine.py:Mine`, or in an installed package.
 
-Only what the user names is imported: a path on the command line, or an entry point of the group
-`bison_ocl.methods`. No record, checkpoint or learner file is ever a reason to import code.
+Only methods that the user names are imported: by a path on the command line, or an entry point of
+the group `bison_ocl.methods`. Records, checkpoints and learner files never cause an import.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GROUP = "bison_ocl.methods"
 
 @dataclass(frozen=True)
 class Source:
-    """The file of a method, which travels with the work to other processes and machines."""
+    """The file of a method, sent with the work to other processes and machines."""
 
     path: str
     class_name: str
@@ -39,20 +39,20 @@ class Source:
 
 @dataclass(frozen=True)
 class Guest:
-    """A method from outside that this process was told of."""
+    """A method from outside, known to this process."""
 
     method: type[Method]
     digest: str | None
-    """of its source; None where a class has none, as in an interactive session"""
+    """of its source; None if there is none, as in an interactive session"""
     source: Source | None = None
 
 
 GUESTS: dict[str, Guest] = {}
-"""by name: what the user named in this process"""
+"""methods that the user named in this process, by name"""
 
 
 def source_of(name: str) -> Source | None:
-    """The file of a method that came from one."""
+    """The file of a method; None if it did not come from one."""
     return GUESTS[name].source if name in GUESTS else None
 
 
@@ -62,9 +62,9 @@ def source_digest(name: str) -> str | None:
 
 
 def check_source(digest: str | None, name: str, where: str) -> None:
-    """Refuse what was computed by another version of a method from outside."""
+    """Refuse results of another version of a method from outside."""
     if digest != source_digest(name):
-        raise UserError(f"{where} is of another version of {name}: choose another --out")
+        raise UserError(f"{where} comes from another version of {name}: choose another --out")
 
 
 def is_reference(text: str) -> bool:
@@ -73,7 +73,7 @@ def is_reference(text: str) -> bool:
 
 
 def read(reference: str) -> Source:
-    """The file that `path/to/mine.py:Mine` names, not run yet."""
+    """The source of `path/to/mine.py:Mine`, not executed yet."""
     path, _, class_name = reference.rpartition(":")
     try:
         return Source(path, class_name, Path(path).read_text("utf-8"))
@@ -83,7 +83,7 @@ def read(reference: str) -> Source:
 
 
 def admit(source: Source) -> str:
-    """Run a file and take in its class; the name that records and commands know it by."""
+    """Execute a file and register its class; returns the method's name."""
     module = executed(source)
     found = getattr(module, source.class_name, None)
     if found is None:
@@ -94,13 +94,13 @@ def admit(source: Source) -> str:
 
 
 def executed(source: Source) -> ModuleType:
-    """The module of a file, known to Python by a name that holds its digest."""
+    """The module of a file, registered in Python under a name with its digest."""
     name = f"bison_ocl_outside_{source.digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
     module.__file__ = source.path
-    sys.modules[name] = module  # dataclasses look up their module while they are made
+    sys.modules[name] = module  # dataclasses look up their module at creation
     try:
         exec(compile(source.text, source.path, "exec"), vars(module))
     except Exception as error:
@@ -111,25 +111,25 @@ def executed(source: Source) -> ModuleType:
 
 
 def welcome(guest: Guest) -> str:
-    """Take in a class, under the name that its title makes."""
+    """Register a class under the name derived from its title."""
     from bison_ocl.methods import METHODS
 
     check_method(guest.method)
     name = slug(guest.method.title)
     if name in METHODS:
-        raise UserError(f"{guest.method.__name__}: the title makes the name {name}, which is taken")
+        raise UserError(f"{guest.method.__name__}: the name {name} is taken; change the title")
     GUESTS[name] = guest
     return name
 
 
 def check_method(found: object) -> None:
-    """Refuse what is no class of a method, or has no title."""
+    """Refuse anything but a subclass of Method with a title."""
     from bison_ocl.methods.method import Method
 
     if not (isinstance(found, type) and issubclass(found, Method)):
-        raise UserError(f"{found!r} is no method: give a subclass of Method")
+        raise UserError(f"{found!r} is not a method: expected a subclass of Method")
     if not vars(found).get("title"):
-        raise UserError(f"{found.__name__} declares no title: add `title = ...` to the class")
+        raise UserError(f"{found.__name__} has no title: add `title = ...` to the class")
 
 
 def slug(title: str) -> str:
@@ -148,7 +148,7 @@ def is_own_method(value: object, module: ModuleType) -> bool:
 
 
 def installed() -> dict[str, EntryPoint]:
-    """The methods of installed packages, by name, not imported."""
+    """Entry points of methods in installed packages, by name, without importing them."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
@@ -160,12 +160,14 @@ def admit_installed(point: EntryPoint) -> str:
         line = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UserError(f"{point.value} cannot be imported: {line}") from error
     if (name := welcome(Guest(found, digest_of(found)))) != point.name:
-        raise UserError(f"entry point {point.name}: the title of {point.value} makes {name}")
+        raise UserError(
+            f"entry point {point.name}: rename it {name}, as the title of {point.value}"
+        )
     return name
 
 
 def digest_of(found: type) -> str | None:
-    """Of the file in which a class stands."""
+    """The digest of the file that defines a class."""
     try:
         file = inspect.getsourcefile(found)
         return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else None

@@ -105,6 +105,6 @@ def compared(before: Record, after: Record) -> str:
 
 
 def differs(name: str, before: Record, after: Record) -> bool:
-    """Whether a re-run measured something else; what the earlier record did not keep is not."""
+    """Whether a re-run measured something else than the earlier record kept."""
     kept = getattr(before, name)
     return kept is not None and bool(kept != getattr(after, name))

@@ -116,7 +116,7 @@ class Record(Spec):
     method_source: str | None = None
     """checksum of the source of a method from outside the package"""
     method_preset: dict[str, Any] | None = None
-    """the settings of such a method on this dataset unless told otherwise"""
+    """the default settings of such a method on this dataset"""
     environment: Environment
     commit: str | None
 
