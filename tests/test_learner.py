@@ -115,22 +115,47 @@ def test_images_wait_for_their_batch_and_are_flushed_on_request() -> None:
     x, y = herd(13)
     learner.observe(x, y)
     assert state(learner).memory.seen == 10
-    assert learner.labels == list(dict.fromkeys(y))
+    assert learner.labels == list(dict.fromkeys(y[:10]))
     learner.flush()
     assert state(learner).memory.seen == 13
     learner.flush()
     assert state(learner).step == 2
 
 
-@pytest.mark.parametrize("action", ["predict", "predict_proba", "save", "new_task"])
-def test_waiting_images_are_learned_before(action: str, tmp_path: Path) -> None:
-    learner = new()
-    x, y = herd(7)
-    learner.observe(x, y)
-    assert state(learner).memory.seen == 0
-    argument = {"save": [tmp_path / "herd"], "new_task": []}.get(action, [x])
-    getattr(learner, action)(*argument)
-    assert state(learner).memory.seen == 7
+QUESTIONS: dict[str, Callable[[Learner, Path], object]] = {
+    "predict": lambda learner, _: learner.predict(herd(3)[0]),
+    "predict_proba": lambda learner, _: learner.predict_proba(herd(3)[0]),
+    "score": lambda learner, _: learner.score(*herd(3)),
+    "labels": lambda learner, _: learner.labels,
+    "metrics": lambda learner, _: learner.metrics,
+    "summary": lambda learner, _: (learner.summary(), repr(learner)),
+    "save": lambda learner, folder: learner.save(folder / "herd"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", ["bison", "er", "gdumb"])
+def test_asking_never_trains(name: str, question: str, tmp_path: Path) -> None:
+    learner = new(name, backbone=None, **quick_settings(name))
+    learner.observe(*herd(17))
+    before = everything(learner)
+    QUESTIONS[question](learner, tmp_path)
+    assert same(before, everything(learner))
+    assert len(learner._waiting) == 7
+    learner.new_task()
+    assert (int(state(learner).step), learner._waiting) == (2, [])
+
+
+def test_images_that_come_one_by_one_with_questions_between_are_learned_in_whole_batches() -> None:
+    asked, quiet = new("er"), new("er")
+    x, y = herd(60)
+    quiet.observe(x, y)
+    for image, label in zip(x, y, strict=True):
+        asked.observe(image[None], [label])
+        if state(asked).step:
+            asked.predict(image[None])
+    assert state(asked).step == 6
+    assert same(everything(asked), everything(quiet))
 
 
 def test_nothing_to_see_changes_nothing() -> None:
@@ -500,7 +525,7 @@ def test_saving_keeps_settings_boundaries_and_limits(tmp_path: Path) -> None:
     loaded = Learner.load(tmp_path / "herd")
     assert loaded.method == learner.method
     assert loaded._task_gap == 7
-    assert loaded._steps_without_news == learner._steps_without_news > 0
+    assert loaded._steps - loaded._news == learner._steps - learner._news > 0
     assert state(loaded).closed is True
     with pytest.raises(UserError, match="class 6 of 5"):
         loaded.observe(images(torch.arange(6)), list("abcdef"))
@@ -671,12 +696,15 @@ def test_a_caller_in_inference_mode_learns_and_predicts_as_any_other() -> None:
     assert same(everything(one), everything(other))
 
 
-def test_probabilities_have_a_column_for_each_label_before_and_after() -> None:
+def test_probabilities_have_a_column_for_each_learned_label() -> None:
     learner = trained()
     learner.observe(images(torch.arange(2)), ["lynx", "mole"])
     before = learner.labels
+    assert "lynx" not in before
     assert learner.predict_proba(images(torch.arange(1))).shape == (1, len(before))
-    assert before == learner.labels
+    learner.flush()
+    assert learner.labels == [*before, "lynx", "mole"]
+    assert learner.predict_proba(images(torch.arange(1))).shape == (1, len(before) + 2)
 
 
 def test_a_loss_that_is_not_finite_is_said_once(tmp_path: Path) -> None:
@@ -714,14 +742,14 @@ LEFT: list[int] = []
 
 
 def on_disk(learner: Learner, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What a file of a learner says, apart from the images that wait, which are learned first."""
+    """What a file of a learner says."""
     copy.deepcopy(learner).save(path)
     return checkpoint.read(path)
 
 
 @pytest.mark.parametrize(
     ("call", "passes"),
-    [*(("observe", n) for n in range(4)), *((n, 1) for n in ("flush", "predict", "save"))],
+    [*(("observe", n) for n in range(4)), ("flush", 1), ("new_task", 1)],
 )
 @pytest.mark.parametrize("name", ["bison", "er", "mir"])
 def test_a_call_that_fails_leaves_the_learner_as_it_was(
@@ -734,8 +762,7 @@ def test_a_call_that_fails_leaves_the_learner_as_it_was(
         for _ in range(4):
             learner.observe(*herd(10))
         learner.observe(x[:6], y[:6])
-    calls: dict[str, tuple[Any, ...]] = {"observe": (x[6:], y[6:]), "predict": (x,)}
-    calls["save"] = (tmp_path / "saved",)
+    calls: dict[str, tuple[Any, ...]] = {"observe": (x[6:], y[6:])}
     before, labels = on_disk(disturbed, tmp_path / "before"), disturbed.labels
     rows = snapshot(state(disturbed).memory)
     LEFT.append(passes)
@@ -753,7 +780,7 @@ def test_a_call_that_fails_leaves_the_learner_as_it_was(
     for learner in (disturbed, other):
         getattr(learner, call)(*calls.get(call, ()))
         learner.flush()
-        assert state(learner).task == 1
+        assert state(learner).task == 1 + (call == "new_task")
     found, wanted = (on_disk(one, tmp_path / "end") for one in (disturbed, other))
     assert found[1] == wanted[1]
     assert same(found[0], wanted[0])
@@ -919,9 +946,9 @@ def test_classes_that_wait_count_towards_the_limit() -> None:
 
 
 def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="call observe before predict"):
+    with pytest.raises(UserError, match="nothing has been learned yet: call observe first"):
         new().predict(OK)
-    with pytest.raises(UserError, match="call observe before predict"):
+    with pytest.raises(UserError, match="nothing has been learned yet: call observe first"):
         new().predict_proba(OK)
     with pytest.raises(UserError, match="call observe before save"):
         new().save(tmp_path / "herd")
@@ -961,6 +988,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     two = np.arange(3)[2]
     learner = Learner("er", memory=np.int64(20), seed=two, classes=two, task_gap=np.int32(7))
     learner.observe(OK, [0, 1])
+    learner.flush()
     learner.save(tmp_path / "herd")
     assert Learner.load(tmp_path / "herd").labels == [0, 1]
 

@@ -37,7 +37,7 @@ def test_every_room_and_file_of_the_package_is_on_the_map() -> None:
 
 
 def test_no_room_is_crowded() -> None:
-    """About a dozen files a room; what is beside each other is meant to be looked at together."""
+    """About a dozen files per room; only `methods` has one for each of many of a kind."""
     rooms = [path for path in PACKAGE.rglob("*") if path.is_dir() and path.name != "__pycache__"]
     sizes = {room.relative_to(PACKAGE).as_posix(): len(list(room.glob("*.py"))) for room in rooms}
-    assert {room: n for room, n in sizes.items() if n > 17} == {}
+    assert {room: n for room, n in sizes.items() if n > 15 and room != "methods"} == {}

@@ -17,6 +17,13 @@ class Turns:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    def taken(self, wait: bool) -> bool:
+        """Take the lock, waiting for it or only if it is free; whether it was taken."""
+        return self._lock.acquire(blocking=wait)
+
+    def given_back(self) -> None:
+        self._lock.release()
+
     def __reduce__(self) -> tuple[type[Turns], tuple[()]]:
         return Turns, ()
 

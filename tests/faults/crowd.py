@@ -24,6 +24,7 @@ def crowd(count: int, seed: int) -> Outcome:
     observed = [0] * THREADS
     end = time.monotonic() + count
     learner.observe(images(torch.arange(CLASSES)), list(range(CLASSES)))
+    learner.flush()
 
     def work(number: int, folder: Path) -> None:
         draw = random.Random(f"{seed} {number}")
@@ -51,7 +52,7 @@ def crowd(count: int, seed: int) -> Outcome:
             thread.start()
         for thread in crew:
             thread.join()
-        learner.predict(images(torch.arange(CLASSES)))
+        learner.flush()
     assert learner._state is not None
     seen = int(learner._state.memory.seen)
     if seen != sum(observed) + CLASSES:

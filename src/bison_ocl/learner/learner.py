@@ -6,11 +6,11 @@ It discovers image shape and classes; labels are the caller's own, of any hashab
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import wraps
-from operator import index
+from operator import eq
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -23,16 +23,26 @@ from bison_ocl.batch import Batch
 from bison_ocl.data.storage.places import cache_folder
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.execution import Execution
-from bison_ocl.errors import UserError, unknown
+from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.inference.rules import RULES
+from bison_ocl.learner.arguments import check_backbone, check_device, check_rule, method_of, whole
 from bison_ocl.learner.growth import grown
 from bison_ocl.learner.images import to_bytes
-from bison_ocl.learner.labels import Labels
-from bison_ocl.methods import METHODS, method_class, name_of
+from bison_ocl.learner.labels import Labels, encode
+from bison_ocl.learner.prequential import Metrics, Prequential
+from bison_ocl.learner.saved import (
+    check_labels,
+    counts_of,
+    encoded_counts,
+    saved_class,
+    waiting_images,
+    waiting_of,
+)
+from bison_ocl.learner.snapshot import Snapshot, is_due, taken
+from bison_ocl.methods import name_of
 from bison_ocl.methods.method import Method
-from bison_ocl.methods.outside import check_method
-from bison_ocl.methods.settings import built, configured, settings_of
+from bison_ocl.methods.settings import built, settings_of
 from bison_ocl.methods.start import check_memory, first_state
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
@@ -42,6 +52,9 @@ from bison_ocl.threads import Turns
 
 FIRST_CAPACITY = 8
 """initial rows of the heads if the number of classes is not given; they double as needed"""
+
+REFRESH = 20
+"""steps that a snapshot may be old"""
 
 LARGEST_SIDE = 4096
 """pixels of an image side in a valid file"""
@@ -57,8 +70,8 @@ class Unlearnable(UserError):
 def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Learner, P], T]:
     """Make a method wait for other threads, and succeed completely or change nothing.
 
-    It leaves inference mode, because `predict` may learn from pending images. After a failure the
-    learner is unchanged, so that the caller can repeat the call.
+    It leaves inference mode, because steps take gradients. After a failure the learner is
+    unchanged, so that the caller can repeat the call.
     """
 
     @wraps(f)
@@ -70,7 +83,6 @@ def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Lea
                     return f(self, *arguments, **named)
             except BaseException as error:
                 vars(self).update(before)
-                self._summary = None  # the call may have overwritten its buffers
                 if isinstance(error, Unlearnable):
                     self._forget_unless_learned()
                 raise
@@ -88,8 +100,12 @@ class Learner:
     `method` is a name, a class or an object. `classes` fixes the number of classes; without it the
     losses cover the classes seen so far and the heads grow. `task_gap`: a new class starts a task
     after that many steps without one, until the first call of `new_task`; None disables this.
-    Further keywords are settings of the method, such as `beta=0.2`. Threads may share a learner;
-    they take turns.
+    Further keywords are settings of the method, such as `beta=0.2`.
+
+    Only `observe`, `test_then_train`, `flush` and `new_task` change the model. Predictions come
+    from a snapshot of it that is at most `refresh` steps old, and newer after a new class, because
+    class means over a large memory cost more than a step. `refresh=1` predicts by the last step, as
+    a run does. Threads may share a learner: learning takes turns, predictions wait for nobody.
 
     `rule` is the inference rule: ncm, ncm-raw or ld, each also with -mirror; None for the method's
     own. With the setting `average`, such as 0.995, the averaged weights predict.
@@ -108,6 +124,7 @@ class Learner:
         classes: int | None = None,
         backbone: nn.Module | None = None,
         task_gap: int | None = 50,
+        refresh: int = REFRESH,
         device: str = "cpu",
         precision: Precision = "tf32",
         compile: bool = False,
@@ -123,16 +140,20 @@ class Learner:
         self._memory, self._seed = whole("memory", memory), whole("seed", seed)
         self._classes = None if classes is None else whole("classes", classes)
         self._task_gap = None if task_gap is None else whole("task_gap", task_gap)
+        self._refresh = whole("refresh", refresh)
         self.method = method_of(method, settings)
         check_memory(self.method, self._memory)
         check_rule(rule, self.method)
         self._rule = rule
         self._engine = self._execution.engine(self.method)
         self._labels = Labels(limit=self._classes)
-        self._steps_without_news = 0
+        self._steps, self._news = 0, 0
         self._backbone: Backbone | None = None
         self._body: Eager | None = None
-        self._summary: Any = None
+        self._snapshot: Snapshot | None = None
+        self._asked = False
+        self._loss: Tensor | None = None
+        self._counts = Prequential()
         self._waiting: list[tuple[Tensor, Hashable]] = []
         self._warned = False
         self._turns = Turns()
@@ -145,11 +166,37 @@ class Learner:
 
         If a step fails, none of the images count, and they may be observed again.
         """
+        self._observe(*self._checked(images, labels))
+
+    @entered
+    def test_then_train(self, images: Any, labels: Iterable[Hashable]) -> list[Hashable | None]:
+        """Predict images, count the right ones in `metrics`, then observe them. The predictions.
+
+        Each image is predicted before any step learns from it; None before the first step.
+        """
+        x, y = self._checked(images, labels)
+        predicted: list[Hashable | None] = []
+        while len(predicted) < len(y):
+            part = slice(len(predicted), len(predicted) + self._room)
+            predicted += self._predicted(x[part])
+            self._observe(x[part], y[part])
+        self._counts = self._counts.counted(predicted, y)
+        return predicted
+
+    def _checked(self, images: Any, labels: Iterable[Hashable]) -> tuple[Tensor, list[Hashable]]:
         x, y = to_bytes(images), self._labels.plain(labels)
         if len(x) != len(y):
             raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
         self._labels.check_room([*(label for _, label in self._waiting), *y])
         self._check_shape(x)
+        return x, y
+
+    @property
+    def _room(self) -> int:
+        """Images until the batch in the making is complete."""
+        return self.method.stream_batch - len(self._waiting)
+
+    def _observe(self, x: Tensor, y: Sequence[Hashable]) -> None:
         if len(x) and self._body is None:
             self._go_on_from(self._born(tuple(x.shape[1:]), self._classes or FIRST_CAPACITY))
         self._waiting = [*self._waiting, *zip(x, y, strict=True)]
@@ -169,7 +216,7 @@ class Learner:
         self._task_gap = None
         if self._body is not None:
             self._body.end_task()
-            self._summary = None
+            self._snapshot = None
             self._warn_of_refused_steps()
 
     @entered
@@ -194,16 +241,19 @@ class Learner:
         labels = self._labels.added(label for _, label in batch)
         fresh = len(labels) > len(self._labels)
         body = self._with_room_for(len(labels))
-        if fresh and self._task_gap is not None and self._steps_without_news >= self._task_gap:
+        if fresh and self._task_gap is not None and self._steps - self._news >= self._task_gap:
             body.end_task()
         ids = torch.tensor([labels.number(label) for _, label in batch])
         new = Batch(torch.stack([image for image, _ in batch]), ids)
         try:
-            body.step(self._execution.moved(new))
+            self._loss = body.step(self._execution.moved(new))
         except UserError as error:
             raise Unlearnable(str(error)) from error
-        self._steps_without_news = 0 if fresh else self._steps_without_news + 1
-        self._labels, self._waiting, self._summary = labels, self._waiting[size:], None
+        self._steps += 1
+        self._news = self._steps if fresh else self._news
+        self._labels, self._waiting = labels, self._waiting[size:]
+        if self._asked:  # by another thread, which did not wait
+            self._refreshed()
 
     def _forget_unless_learned(self) -> None:
         """Before the first step, let refused images not fix the image shape."""
@@ -223,62 +273,106 @@ class Learner:
 
     # --- predicting ---
 
-    @entered
-    def predict(self, images: Any) -> list[Hashable]:
-        """The most likely label of each image, after learning from pending images."""
-        return [self._labels.all[i] for i in self._scores(images).argmax(1).tolist()]
+    def predict(self, images: Any, reject_below: float | None = None) -> list[Hashable | None]:
+        """The most likely label of each image. It never trains, and never waits for learning.
 
-    @entered
+        `reject_below`: None instead of a label where its probability is lower.
+        """
+        snapshot, scores = self._scores(images)
+        likely = scores.softmax(1).max(1)
+        labels: list[Hashable | None] = [snapshot.labels[i] for i in likely.indices.tolist()]
+        if reject_below is None:
+            return labels
+        sure = (likely.values >= reject_below).tolist()
+        return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
+
     def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
-        """Softmax of the method's scores: one row per image, columns in the order of `labels`.
+        """Softmax of the method's scores: one row per image, one column per entry of `labels`.
 
         For nearest class mean the scores are −‖z − μ_c‖²: a soft ranking, not calibrated
         probabilities.
         """
-        array: np.ndarray[Any, np.dtype[Any]] = self._scores(images).softmax(1).numpy()
+        array: np.ndarray[Any, np.dtype[Any]] = self._scores(images)[1].softmax(1).numpy()
         return array
 
-    @property
-    @entered
-    def labels(self) -> list[Hashable]:
-        """The labels seen so far in order of appearance, including pending images."""
-        return list(dict.fromkeys([*self._labels.all, *(label for _, label in self._waiting)]))
+    def score(self, images: Any, labels: Iterable[Hashable]) -> float:
+        """Accuracy on labelled images, which are not learned from."""
+        y = self._labels.plain(labels)
+        predicted = self.predict(images)
+        if len(y) != len(predicted) or not y:
+            raise UserError(f"{len(predicted)} images came with {len(y)} labels: give some of both")
+        return sum(map(bool, map(eq, predicted, y))) / len(y)
 
-    def _scores(self, images: Any) -> Tensor:
+    @property
+    def labels(self) -> list[Hashable]:
+        """The labels that predictions are made of, in order of appearance."""
+        snapshot = self._current() if self._steps else None
+        return list(snapshot.labels) if snapshot else []
+
+    @property
+    def metrics(self) -> Metrics:
+        """How good the learner is now, by the images of `test_then_train`, and what it has seen."""
+        loss = None if self._loss is None else float(self._loss)
+        return Metrics(self._counts, self._steps, len(self._waiting), loss)
+
+    def _predicted(self, x: Tensor) -> list[Hashable | None]:
+        return list(self.predict(x)) if self._steps else [None] * len(x)
+
+    def _scores(self, images: Any) -> tuple[Snapshot, Tensor]:
         x = to_bytes(images)
         self._check_shape(x)
-        self._flush()
-        if self._state is None:
-            raise UserError("nothing has been learned yet: call observe before predict")
-        self._warn_of_refused_steps()
-        if self._summary is None:
-            self._summary = self._summarised(self._state.averaged())
-        if len(x) == 0:
-            return torch.zeros(0, len(self._labels))
-        (me, summary), x = self._summary, x.to(self._execution.device)
-        if self._rule is None:
-            scores = self._engine.scores(me, summary, x)
-        else:
-            scores = self._engine.scores_by(RULES[self._rule], me, summary, x)
-        return scores[:, : len(self._labels)].cpu()
+        if not self._steps:
+            missing = f"{max(self._room, 1)} more images complete the first batch, or call flush"
+            advice = missing if self._waiting else "call observe first"
+            raise UserError(f"nothing has been learned yet: {advice}")
+        snapshot = self._current()
+        with self._execution.active():
+            return snapshot, snapshot.scores(x)
 
-    def _summarised(self, me: State) -> tuple[State, Any]:
-        """The state that predicts, and what its rule of inference needs."""
-        summary = self._engine.summarise(me)
-        if self._rule is not None:
-            summary = self._engine.summarise_by(RULES[self._rule], me, summary)
-        return me, summary
+    def _current(self) -> Snapshot:
+        """The newest snapshot, taken now where it is due and no other thread is learning."""
+        if not self._turns.taken(wait=self._snapshot is None):
+            self._asked = True
+        else:
+            try:
+                self._refreshed()
+            finally:
+                self._turns.given_back()
+        assert self._snapshot is not None
+        return self._snapshot
+
+    def _refreshed(self) -> None:
+        """Take a snapshot where it is due; nothing changes the state while this lasts."""
+        self._asked = False
+        if is_due(self._steps, self._snapshot, self._news, self._every):
+            assert self._state is not None
+            rule = None if self._rule is None else RULES[self._rule]
+            labels = tuple(self._labels.all)
+            with torch.inference_mode(False), self._execution.active():
+                self._warn_of_refused_steps()
+                self._snapshot = taken(self._engine, rule, self._state, labels, self._steps)
+
+    @property
+    def _every(self) -> int:
+        """Steps between two snapshots; each of them where a snapshot costs nothing."""
+        heads = self._rule is None and type(self.method).summarise is Method.summarise
+        return 1 if heads else self._refresh
 
     # --- files ---
 
     @entered
     def save(self, path: str | Path) -> None:
-        """Write the learner to one file, after learning from pending images."""
-        self._flush()
+        """Write the learner to one file, including images that wait for their batch.
+
+        The next prediction takes a new snapshot, as the loaded learner does: both predict the same.
+        """
         if self._state is None:
-            raise UserError("nothing has been learned yet: call observe before save")
+            raise UserError("nothing has been observed yet: call observe before save")
         self._warn_of_refused_steps()
+        if self._snapshot is not None and self._snapshot.step < self._steps:
+            self._snapshot = None
         tensors, fixed = checkpoint.pack(self._state)
+        tensors |= waiting_images(self._waiting)
         header = {
             "kind": "learner",
             "method": name_of(type(self.method)),
@@ -291,7 +385,10 @@ class Learner:
             "backbone": "resnet18" if self._module is None else "module",
             "labels": self._labels.encoded(),
             "task_gap": self._task_gap,
-            "steps_without_news": self._steps_without_news,
+            "steps_without_news": self._steps - self._news,
+            "waiting": [encode(label) for _, label in self._waiting],
+            "refresh": self._refresh,
+            "counts": encoded_counts(self._counts),
             "precision": self._execution.precision,
             "rule": self._rule,
             "fixed": fixed,
@@ -331,6 +428,7 @@ class Learner:
         header["precision"].check(precision in PRECISIONS)
         rule = values.get("rule")
         header["rule"].check(rule is None or rule in list(RULES))
+        refresh = header["refresh"].whole(least=1) if "refresh" in values else REFRESH
         learner = cls(
             found,
             memory=header["memory"].whole(),
@@ -338,6 +436,7 @@ class Learner:
             classes=None if header["classes"].value is None else rows,
             backbone=backbone,
             task_gap=header["task_gap"].value,
+            refresh=refresh,
             device=device,
             precision=precision,
             compile=compile,
@@ -347,12 +446,16 @@ class Learner:
         learner._labels = Labels.decoded([x.value for x in header["labels"].items()], rows)
         if learner._classes is None:
             learner._labels = learner._labels.without_limit()
-        learner._steps_without_news = header["steps_without_news"].whole()
         sides = tuple(side.whole(least=1, most=LARGEST_SIDE) for side in shape)
         checkpoint.check_fit(learner._form(sides, rows), tensors)
         me = checkpoint.unpack(learner._born(sides, rows), tensors, header["fixed"].by_name())
         header["labels"].check(not bool(me.seen[len(learner._labels) :].any()))
         learner._go_on_from(me)
+        learner._news = learner._steps - header["steps_without_news"].whole(most=learner._steps)
+        learner._waiting = waiting_of(header, tensors, sides)
+        header["waiting"].check(learner._room > 0)
+        check_labels(learner._waiting, learner._labels.all, learner._classes)
+        learner._counts = counts_of(header)
         if isinstance(learner._backbone, ModuleBackbone):
             learner._backbone.start_from(me.net.params["backbone"], me.net.stats)
         return learner
@@ -375,13 +478,40 @@ class Learner:
         learner._go_on_from(me)
         return learner
 
+    # --- to look at ---
+
+    def __repr__(self) -> str:
+        kept = f"{self._filled} of {self._memory} images kept"
+        name, device = name_of(type(self.method)), self._execution.device
+        return (
+            f"<Learner {name}: {len(self._labels)} classes, {self._steps} steps, {kept}, {device}>"
+        )
+
+    def summary(self) -> str:
+        """Method, classes, steps, memory, device and accuracy, one line each."""
+        counts = self._counts
+        tested = f"{counts.accuracy:.1%} of {counts.images:,}" if counts.images else "not tested"
+        lines = {
+            "method": self.method.title or name_of(type(self.method)),
+            "classes": f"{len(self._labels)}",
+            "steps": f"{self._steps:,}, {len(self._waiting)} images waiting",
+            "memory": f"{self._filled:,} of {self._memory:,} images",
+            "device": f"{self._execution.device}, {self._execution.precision}",
+            "accuracy": tested,
+        }
+        return "\n".join(f"{name:9} {value}" for name, value in lines.items())
+
+    @property
+    def _filled(self) -> int:
+        return 0 if self._state is None else self._state.memory.filled
+
     # --- inside ---
 
     @entered
     def __copy__(self) -> Learner:
         """An independent copy; the memory is cloned because its rows are written in place."""
         twin = object.__new__(type(self))
-        vars(twin).update(vars(self) | {"_turns": Turns(), "_summary": None})
+        vars(twin).update(vars(self) | {"_turns": Turns()})
         if self._state is not None:
             memory = tree.map_leaves(torch.clone, self._state.memory)
             twin._go_on_from(replace(self._state, memory=memory))
@@ -390,7 +520,7 @@ class Learner:
     @entered
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and deep copies: the state without its graphs, which are captured again."""
-        return vars(self) | {"_body": self._state, "_summary": None}
+        return vars(self) | {"_body": self._state, "_snapshot": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)
@@ -403,6 +533,7 @@ class Learner:
 
     def _go_on_from(self, me: State) -> None:
         self._body = self._execution.stepper(self._engine, me)
+        self._steps, self._snapshot = int(me.step), None
 
     def _atomic(self) -> AbstractContextManager[None]:
         """Make the steps inside take effect together, or not at all if one fails."""
@@ -447,73 +578,3 @@ class Learner:
             raise UserError(
                 f"images are {x.shape[2]}x{x.shape[3]}, earlier ones {height}x{width}: resize them"
             )
-
-
-LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1}
-
-
-def whole(name: str, value: Any) -> int:
-    """A whole number of Python or numpy, refused if out of range."""
-    try:
-        number = -1 if isinstance(value, bool) else index(value)
-    except TypeError:
-        number = -1
-    if not LEAST[name] <= number < 2**62:
-        raise UserError(f"{name}={value!r}: expected a whole number of at least {LEAST[name]}")
-    return number
-
-
-def method_of(method: object, settings: dict[str, Any]) -> Method:
-    """The method of a name, a class or an object."""
-    if isinstance(method, str):
-        return configured(method, None, settings)
-    if isinstance(method, Method):
-        check_method(type(method))
-        if settings:
-            given = ", ".join(settings)
-            raise UserError(f"{given}: give settings to {type(method).__name__}(...) itself")
-        return method
-    if not isinstance(method, type):
-        raise UserError(f"method={method!r}: expected a name, such as 'bison', or a class")
-    check_method(method)
-    return built(method, None, settings)
-
-
-def saved_class(path: str | Path, name: str, given: type[Method] | None) -> type[Method]:
-    """The method class of a saved learner: one of this package, or the given one."""
-    if given is None and name not in METHODS:
-        advice = f"give load(..., method={name.title()})"
-        raise UserError(f"{path} is of the method {name!r} from outside this package: {advice}")
-    if given is not None:
-        check_method(given)
-        if name_of(given) != name:
-            raise UserError(f"{path} is of the method {name!r}, not of {name_of(given)!r}")
-    return given or method_class(name)
-
-
-def check_backbone(backbone: object) -> None:
-    """Refuse a backbone that is no module."""
-    if not (backbone is None or isinstance(backbone, nn.Module)):
-        raise UserError(f"backbone={backbone!r}: expected a torch.nn.Module that returns features")
-
-
-def check_rule(name: object, method: Method) -> None:
-    """A rule of inference that there is, for a method with a memory to read."""
-    if name is None:
-        return
-    if name not in list(RULES):
-        raise UserError(unknown("rule", str(name), RULES))
-    if not method.replays:
-        raise UserError(f"rule={name!r} needs a memory, but this method has none")
-
-
-def check_device(name: str) -> None:
-    """Refuse a device that torch does not know or find."""
-    try:
-        kind = torch.device(name).type
-    except (RuntimeError, TypeError):
-        kind = "unknown"
-    if kind not in ("cpu", "cuda"):
-        raise UserError(f"device={name!r}: expected cpu or cuda")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise UserError(f"device={name!r}: torch finds no GPU here; use cpu")

@@ -102,6 +102,12 @@ class Memory:
         fields = {name: value[: self.filled] for name, value in self.fields.items()}
         return replace(self, x=self.x[: self.filled], y=self.y[: self.filled], fields=fields)
 
+    def without_rows(self) -> Memory:
+        """A memory of capacity 0 that shares nothing with this one."""
+        x, y = self.x[-1:].clone(), self.y[-1:].clone()
+        fields = {name: value[-1:].clone() for name, value in self.fields.items()}
+        return replace(self, x=x, y=y, fields=fields, seen=torch.zeros_like(self.seen), filled=0)
+
 
 def empty(
     capacity: int, shape: tuple[int, ...], fields: dict[str, Tensor], device: torch.device

@@ -1,0 +1,81 @@
+"""How good a learner is on a stream, measured as it learns: each image is tested, then learned.
+
+Gama, Sebastião & Rodrigues 2013, "On evaluating stream learning algorithms" (prequential error).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+
+WINDOW = 1000
+"""the last images that `recent` is about"""
+
+
+@dataclass(frozen=True)
+class Prequential:
+    """Counts of images that were predicted before they were learned."""
+
+    tested: dict[Hashable, int] = field(default_factory=dict)
+    """images of each label"""
+    right: dict[Hashable, int] = field(default_factory=dict)
+    """of them, those predicted right"""
+    hits: tuple[bool, ...] = ()
+    """of the last images, oldest first"""
+
+    def counted(
+        self, predicted: Sequence[Hashable | None], labels: Sequence[Hashable]
+    ) -> Prequential:
+        """With more images; one predicted as None, before anything was learned, is wrong."""
+        tested, right = dict(self.tested), dict(self.right)
+        hits = [guess == label for guess, label in zip(predicted, labels, strict=True)]
+        for label, hit in zip(labels, hits, strict=True):
+            tested[label] = tested.get(label, 0) + 1
+            right[label] = right.get(label, 0) + hit
+        return replace(self, tested=tested, right=right, hits=(*self.hits, *hits)[-WINDOW:])
+
+    @property
+    def images(self) -> int:
+        return sum(self.tested.values())
+
+    @property
+    def accuracy(self) -> float | None:
+        """Over all images; None before the first."""
+        return sum(self.right.values()) / self.images if self.images else None
+
+    @property
+    def recent(self) -> float | None:
+        """Over the last 1,000 images."""
+        return sum(self.hits) / len(self.hits) if self.hits else None
+
+    @property
+    def by_label(self) -> dict[Hashable, float]:
+        return {label: self.right[label] / n for label, n in self.tested.items()}
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """A learner's progress."""
+
+    counts: Prequential
+    """of images that `test_then_train` predicted"""
+    steps: int
+    waiting: int
+    """images that wait for their batch"""
+    loss: float | None
+    """of the last step; NaN where it was refused"""
+
+    @property
+    def accuracy(self) -> float | None:
+        """Prequential accuracy over all tested images."""
+        return self.counts.accuracy
+
+    @property
+    def recent(self) -> float | None:
+        """Prequential accuracy over the last 1,000 tested images."""
+        return self.counts.recent
+
+    @property
+    def by_label(self) -> dict[Hashable, float]:
+        """Prequential accuracy of each label."""
+        return self.counts.by_label

@@ -1,0 +1,67 @@
+"""What predictions are answered from: a network, what its rule of inference needs, and labels.
+
+Learning goes on beside it: a snapshot shares neither memory rows nor a CUDA graph's buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bison_ocl import tree
+from bison_ocl.engine.step import Engine
+from bison_ocl.inference.rule import Rule
+from bison_ocl.state import State
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A learner as it was after some step."""
+
+    engine: Engine
+    rule: Rule | None
+    me: State
+    """with a memory of no rows"""
+    summary: Any
+    labels: tuple[Hashable, ...]
+    step: int
+
+    def scores(self, x: Tensor) -> Tensor:
+        """[B, labels] on the CPU, for bytes x [B, 3, H, W]."""
+        if len(x) == 0:
+            return torch.zeros(0, len(self.labels))
+        x = x.to(self.me.seed.device)
+        if self.rule is None:
+            found = self.engine.scores(self.me, self.summary, x)
+        else:
+            found = self.engine.scores_by(self.rule, self.me, self.summary, x)
+        return found[:, : len(self.labels)].cpu()
+
+
+def taken(
+    engine: Engine, rule: Rule | None, me: State, labels: tuple[Hashable, ...], step: int
+) -> Snapshot:
+    """The snapshot of a state that is learned from no further while this lasts."""
+    me = me.averaged()
+    summary = engine.summarise(me)
+    if rule is not None:
+        summary = engine.summarise_by(rule, me, summary)
+    me = replace(me, memory=me.memory.without_rows())
+    if me.seed.is_cuda:  # where a graph writes over its buffers
+        me, summary = tree.map_leaves(torch.clone, (me, summary))
+    return Snapshot(engine, rule, me, summary, labels, step)
+
+
+def is_due(step: int, snapshot: Snapshot | None, news: int, refresh: int) -> bool:
+    """Whether a snapshot is too old at a step. news: the last step that met a new class.
+
+    At least every `refresh` steps, and soon after a new class: when twice as many steps have
+    passed since then as at the last snapshot.
+    """
+    if snapshot is None or step - snapshot.step >= refresh:
+        return True
+    return step > snapshot.step and step - news >= 2 * (snapshot.step - news)

@@ -1,0 +1,242 @@
+"""A learner in service: tested, then trained; asked while it learns; saved amid a batch."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bison_ocl import Learner
+from bison_ocl.engine.step import Engine
+from bison_ocl.errors import UserError
+from bison_ocl.files import checkpoint
+from bison_ocl.learner.prequential import WINDOW, Prequential
+from bison_ocl.learner.snapshot import Snapshot, is_due
+from tests.test_learner import everything, herd, new, state
+from tests.tiny import images, same
+
+# --- test, then train ---
+
+
+def test_testing_first_changes_nothing_of_what_is_learned() -> None:
+    tested, observed = new(), new()
+    x, y = herd(57)
+    predicted = tested.test_then_train(x, y)
+    observed.observe(x, y)
+    assert same(everything(tested), everything(observed))
+    assert len(tested._waiting) == 7
+    assert predicted[:10] == [None] * 10
+    assert None not in predicted[10:]
+
+
+def test_every_image_is_predicted_by_what_was_learned_before_it() -> None:
+    learner, other = new(refresh=1), new(refresh=1)
+    x, y = herd(40)
+    predicted = learner.test_then_train(x, y)
+    for start in range(0, 40, 10):
+        part = slice(start, start + 10)
+        assert predicted[part] == (other.predict(x[part]) if start else [None] * 10)
+        other.observe(x[part], y[part])
+
+
+def test_metrics_count_what_was_tested() -> None:
+    learner = new()
+    assert (learner.metrics.accuracy, learner.metrics.recent, learner.metrics.loss) == (None,) * 3
+    x, y = herd(43)
+    predicted = learner.test_then_train(x, y)
+    found = learner.metrics
+    hits = [guess == label for guess, label in zip(predicted, y, strict=True)]
+    assert found.accuracy == found.recent == sum(hits) / 43
+    for label in set(y):
+        of_label = [hit for hit, one in zip(hits, y, strict=True) if one == label]
+        assert found.by_label[label] == sum(of_label) / len(of_label)
+    assert (found.steps, found.waiting, found.counts.images) == (4, 3, 43)
+    assert found.loss is not None
+    assert np.isfinite(found.loss)
+    learner.observe(x, y)
+    assert learner.metrics.counts == found.counts
+
+
+def test_recent_accuracy_is_that_of_a_window() -> None:
+    counts = Prequential().counted(["a"] * 10, ["a"] * 10).counted(["a"] * WINDOW, ["b"] * WINDOW)
+    assert counts.recent == 0
+    assert counts.accuracy == 10 / (WINDOW + 10)
+
+
+def test_the_score_is_the_share_of_right_predictions() -> None:
+    learner = new("er")
+    x, y = herd(40)
+    learner.observe(x, y)
+    wanted = np.mean([guess == label for guess, label in zip(learner.predict(x), y, strict=True)])
+    assert learner.score(x, y) == pytest.approx(wanted)
+    with pytest.raises(UserError, match="40 images came with 3 labels"):
+        learner.score(x, y[:3])
+
+
+def test_unsure_predictions_are_none() -> None:
+    learner = new("er")
+    x, y = herd(40)
+    learner.observe(x, y)
+    sure = learner.predict_proba(x).max(1)
+    middle = float(np.median(sure))
+    found = learner.predict(x, reject_below=middle)
+    assert [one is None for one in found] == (sure < middle).tolist()
+    assert None in found
+    assert set(found) - {None} <= set(learner.labels)
+
+
+def test_a_learner_can_be_looked_at() -> None:
+    learner = new("er", memory=20)
+    assert repr(learner) == "<Learner er: 0 classes, 0 steps, 0 of 20 images kept, cpu>"
+    learner.test_then_train(*herd(33))
+    assert repr(learner) == "<Learner er: 4 classes, 3 steps, 20 of 20 images kept, cpu>"
+    assert "3 images waiting" in learner.summary()
+    assert "20 of 20 images" in learner.summary()
+    assert f"{learner.metrics.accuracy:.1%} of 33" in learner.summary()
+
+
+# --- snapshots ---
+
+
+def fresh_scores(learner: Learner, x: Any) -> Any:
+    engine, me = Engine(learner.method), state(learner)
+    return engine.scores(me, engine.summarise(me), x)[:, : len(learner.labels)].softmax(1)
+
+
+def test_with_refresh_1_predictions_are_of_the_last_step() -> None:
+    learner, (x, y) = new(refresh=1), herd(60)
+    for start in range(0, 60, 10):
+        learner.observe(x[start : start + 10], y[start : start + 10])
+        found = torch.from_numpy(learner.predict_proba(x))
+        assert torch.equal(found, fresh_scores(learner, x))
+
+
+def test_a_head_predicts_by_the_last_step_whatever_refresh_says() -> None:
+    learner, (x, y) = new("er", refresh=1000), herd(60)
+    for start in range(0, 60, 10):
+        learner.observe(x[start : start + 10], y[start : start + 10])
+        found = torch.from_numpy(learner.predict_proba(x))
+        assert torch.equal(found, fresh_scores(learner, x))
+
+
+def test_class_means_may_be_a_few_steps_old_but_know_a_new_class_at_once() -> None:
+    learner, (x, y) = new(refresh=4), herd(200, classes=2)
+    learner.observe(x[:20], y[:20])
+    taken = []
+    for start in range(20, 200, 10):
+        learner.observe(x[start : start + 10], y[start : start + 10])
+        learner.predict(x[:1])
+        assert learner._snapshot is not None
+        taken.append(learner._snapshot.step)
+    assert taken == [3, 3, 5, 5, 5, 5, 9, 9, 9, 9, 13, 13, 13, 13, 17, 17, 17, 17][: len(taken)]
+    learner.observe(images(torch.full((10,), 2)), ["new"] * 10)
+    assert "new" in learner.labels
+
+
+def snapshot_at(step: int) -> Snapshot:
+    return Snapshot(None, None, None, None, (), step)  # type: ignore[arg-type]
+
+
+def test_soon_after_a_new_class_snapshots_are_taken_often() -> None:
+    at, news, taken = 100, 100, []
+    for step in range(100, 200):
+        if step == 100 or is_due(step, snapshot_at(at), news, refresh=20):
+            at = step
+            taken.append(step)
+    assert taken == [100, 101, 102, 104, 108, 116, 132, 152, 172, 192]
+
+
+def test_a_snapshot_shares_no_row_of_the_memory() -> None:
+    learner, (x, y) = new(), herd(60)
+    learner.observe(x, y)
+    before = learner.predict_proba(x)
+    kept = learner._snapshot
+    assert kept is not None
+    assert kept.me.memory.capacity == 0
+    state(learner).memory.x.zero_()
+    assert np.array_equal(kept.scores(x).softmax(1).numpy(), before)
+
+
+def test_a_prediction_does_not_wait_for_learning() -> None:
+    learner, (x, y) = new(), herd(60)
+    learner.observe(x, y)
+    wanted = learner.predict(x)
+    learner.observe(*herd(300, seed=1))
+    with learner._turns:  # as while another thread learns
+        found: list[Any] = []
+        asking = threading.Thread(target=lambda: found.append(learner.predict(x)))
+        asking.start()
+        asking.join(60)
+        assert found == [wanted]
+        assert learner._asked
+    learner.observe(*herd(10, seed=2))
+    assert learner._snapshot is not None
+    assert learner._snapshot.step == learner._steps
+
+
+# --- files ---
+
+
+def test_a_file_keeps_images_that_wait_and_what_was_counted(tmp_path: Path) -> None:
+    x, y = herd(57)
+    learner, whole = new("er", refresh=7), new("er", refresh=7)
+    learner.test_then_train(x[:27], y[:27])
+    learner.save(tmp_path / "herd")
+    loaded = Learner.load(tmp_path / "herd", backbone=new("er")._module)
+    assert loaded.metrics.counts == learner.metrics.counts
+    assert (loaded._refresh, len(loaded._waiting)) == (7, 7)
+    loaded.test_then_train(x[27:], y[27:])
+    whole.test_then_train(x, y)
+    assert same(everything(loaded), everything(whole))
+    assert loaded.metrics.counts == whole.metrics.counts
+
+
+def test_a_loaded_learner_predicts_what_the_saved_one_does(tmp_path: Path) -> None:
+    learner, (x, y) = new(backbone=None, filters=2), herd(60)
+    learner.observe(x, y)
+    learner.predict(x)
+    learner.observe(*herd(30, seed=1))
+    learner.save(tmp_path / "herd")
+    loaded = Learner.load(tmp_path / "herd")
+    assert np.array_equal(learner.predict_proba(x), loaded.predict_proba(x))
+
+
+def test_a_file_of_images_that_only_wait(tmp_path: Path) -> None:
+    learner = new(backbone=None, filters=2)
+    learner.observe(*herd(4))
+    learner.save(tmp_path / "herd")
+    loaded = Learner.load(tmp_path / "herd")
+    with pytest.raises(UserError, match="nothing has been learned yet: 6 more images complete"):
+        loaded.predict(herd(1)[0])
+    loaded.flush()
+    assert state(loaded).step == 1
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda tensors, header: header.update(waiting=["a"] * 4),
+        lambda tensors, header: header.update(waiting=7),
+        lambda tensors, header: tensors.update({"waiting.x": torch.zeros(3, 3, 8, 8)}),
+        lambda tensors, header: tensors.pop("waiting.x"),
+        lambda tensors, header: header["counts"].update(hits="2"),
+        lambda tensors, header: header["counts"].update(by_label=[["a", 1, 2]]),
+        lambda tensors, header: header["counts"].update(by_label=[["a"]]),
+        lambda tensors, header: header.update(refresh=0),
+        lambda tensors, header: header.update(steps_without_news=99),
+    ],
+)
+def test_forged_waiting_images_and_counts_are_refused(forge: Any, tmp_path: Path) -> None:
+    learner = new(backbone=None, filters=2)
+    learner.test_then_train(*herd(13))
+    learner.save(tmp_path / "herd")
+    tensors, header = checkpoint.read(tmp_path / "herd")
+    forge(tensors, header)
+    checkpoint.write(tmp_path / "forged", tensors, header)
+    with pytest.raises(UserError) as caught:
+        Learner.load(tmp_path / "forged")
+    assert "\n" not in str(caught.value)
