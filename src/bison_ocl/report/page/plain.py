@@ -27,13 +27,14 @@ SYMBOLS = {
     "x": "x-thin-open",
     "p": "pentagon",
     "h": "hexagon",
+    "*": "asterisk-open",
     (5, 1, 0): "star",
     (6, 1, 0): "hexagram",
     (3, 1, 0): "star-triangle-up",
     (4, 1, 0): "star-diamond",
     (8, 1, 0): "star-square",
 }
-"""Matplotlib's markers as Plotly calls them"""
+"""Matplotlib's markers as Plotly calls them; others become circles"""
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 DIGITS = 4
 """kept of a number: what is printed is rounded once only"""
