@@ -27,7 +27,7 @@ SYMBOLS = {
     "x": "x-thin-open",
     "p": "pentagon",
     "h": "hexagon",
-    "*": "asterisk-open",
+    "*": "star-triangle-down",
     (5, 1, 0): "star",
     (6, 1, 0): "hexagram",
     (3, 1, 0): "star-triangle-up",
