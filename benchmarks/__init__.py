@@ -1,1 +1,1 @@
-"""Measurements that are no tests: what a step costs, and what each method reaches."""
+"""Benchmarks: cost of steps and runs, accuracy of every method."""

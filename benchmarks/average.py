@@ -1,4 +1,4 @@
-"""What averaging the weights adds to a step on a CPU, as medians of paired ratios.
+"""Cost of averaging the weights in a CPU step (medians of paired ratios).
 
     python -m benchmarks.average [--pairs 60] [METHOD ...]
 

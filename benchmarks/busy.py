@@ -1,4 +1,4 @@
-"""How long a step of BISON takes beside two busy programs, by how long its threads wait actively.
+"""Time of a BISON step next to two busy programs, for several spin counts of waiting threads.
 
     python -m benchmarks.busy [--rounds 15]
 

@@ -1,4 +1,4 @@
-"""Does it matter for accuracy how steps are executed? Ten seeds by a loop and ten at once, paired.
+"""Accuracy of different executions: ten seeds in a loop and ten stacked, paired.
 
     PYTHONPATH=src python -m benchmarks.executions [--out executions.json] [METHOD ...]
 

@@ -1,4 +1,4 @@
-"""What runs cost on a GPU: every method, one seed and ten, as an eager loop and captured.
+"""Cost of runs on a GPU: every method, one seed and ten, as an eager loop and captured.
 
     PYTHONPATH=src python -m benchmarks.gpu [--out gpu.json] [--compile FOLDER] [METHOD ...]
 

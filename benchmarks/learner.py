@@ -1,4 +1,4 @@
-"""What `Learner.observe` of a stream batch costs over a step of a run of one seed.
+"""Cost of `Learner.observe` of a stream batch relative to a step of a run with one seed.
 
     PYTHONPATH=src python -m benchmarks.learner [--device cuda] [--precision bf16] [METHOD ...]
 

@@ -1,4 +1,4 @@
-"""Cells of `reproduce` on a machine that has torch and little else, in the order they are named.
+"""Run cells of `reproduce` in the given order, on a machine with torch and little else.
 
     PYTHONPATH=src python -m benchmarks.measure --out DIR --data-dir DIR --processes 8 \
         table1:er,pcr:0-9:split-cifar10 table1:ocm:0-4:split-cifar10:500 ...

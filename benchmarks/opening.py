@@ -1,4 +1,4 @@
-"""How long a dataset takes to open after its first use, and what it adds to the resident set.
+"""Time and resident memory to open a cached dataset.
 
     python -m benchmarks.opening --data-dir DIR NAME ...
 

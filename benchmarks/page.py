@@ -1,4 +1,4 @@
-"""How large the report page of the main tables is, and how long Chromium takes to open it.
+"""Size of the report page of the main tables, and the time until Chromium shows it.
 
     python -m benchmarks.page
 

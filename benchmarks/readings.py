@@ -1,4 +1,4 @@
-"""Readings of the paper that were tried: three metrics of each beside the paper's, as a table.
+"""Table of the readings of the paper: three metrics of each, compared with the paper's.
 
     PYTHONPATH=src python -m benchmarks.readings [--paste docs/READINGS.md] FILE.jsonl ...
 

@@ -1,4 +1,4 @@
-"""What it costs to be able to refuse a step that is not finite, as a share of the step.
+"""Cost of refusing non-finite steps, as a share of a step.
 
     python -m benchmarks.refusing [--pairs 60] [METHOD ...]
 

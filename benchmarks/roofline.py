@@ -1,4 +1,4 @@
-"""What a training step must compute and move at least, counted; what the GPU can do, measured."""
+"""Roofline: counted work and memory traffic of a step, and measured limits of the GPU."""
 
 from __future__ import annotations
 

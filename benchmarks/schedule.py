@@ -1,4 +1,4 @@
-"""What a plan costs beside its training: planning, skipping, recording, handing out to processes.
+"""Overhead of a plan: planning, skipping, recording, distribution to processes.
 
     python -m benchmarks.schedule [--units 2]
 

@@ -1,4 +1,4 @@
-"""What a whole training step costs over the bare network passes it needs, method by method.
+"""Cost of a whole training step relative to its bare network passes, per method.
 
     python -m benchmarks.step [--pairs 40] [METHOD ...]
 

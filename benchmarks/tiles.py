@@ -1,4 +1,4 @@
-"""Whether nets/tiles.py cuts the kernels well on this GPU: other ways of cutting them, timed.
+"""Time other tilings of the kernels on this GPU than those of nets/kernels/tiles.py.
 
     PYTHONPATH=src python -m benchmarks.tiles [--out tiles.json] [--runs 10]
 

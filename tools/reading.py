@@ -1,4 +1,4 @@
-"""How much one reads to understand a method: its file, the engine's step, and the rules it uses.
+"""Lines and files to read to understand a method: its file, the engine's step, shared rules.
 
     PYTHONPATH=src python tools/reading.py
 

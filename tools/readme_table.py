@@ -1,4 +1,4 @@
-"""The README's table of all methods: AA here beside the paper's, written between its two marks.
+"""Write the README's table of all methods, AA here and in the paper, between its two marks.
 
 PYTHONPATH=src python tools/readme_table.py
 """
