@@ -221,7 +221,7 @@ def test_a_learner_predicts_by_the_average() -> None:
 
 @pytest.mark.parametrize("value", [1, 1.0, -0.1, 2, "1.5"])
 def test_decays_out_of_range_are_refused(value: Any) -> None:
-    with pytest.raises(UserError, match=r"average=.*: give a number from 0 to below 1"):
+    with pytest.raises(UserError, match=r"average=.*: expected a number from 0 to below 1"):
         Learner("er", average=value)
 
 

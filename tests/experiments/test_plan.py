@@ -86,7 +86,7 @@ def test_settings_that_a_method_ignores_are_not_given_to_it() -> None:
         (
             "ablation",
             Wanted(settings=(("beta", "much"),)),
-            "bison: beta=much: give a finite",
+            "bison: beta=much: expected a finite",
         ),
         ("table1", Wanted(settings=(("joint", "true"),)), "mir: joint=true: what to replay"),
         ("feature-enhancement", Wanted(methods=["onpro"], memory=[1000]), "has no cell"),

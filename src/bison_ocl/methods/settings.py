@@ -41,7 +41,7 @@ def parse(assignments: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in assignments]
     for text, (key, equals, value) in zip(assignments, pairs, strict=True):
         if not (key and equals and value):
-            raise UserError(f"--set {text!r} is not of the form key=value")
+            raise UserError(f"--set {text!r}: expected key=value")
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
@@ -61,10 +61,10 @@ def typed(name: str, value: Any, hint: Any) -> Any:
     try:
         number = {bool: to_bool, int: to_count, float: to_number}[kind](value)
     except (ValueError, TypeError, OverflowError) as error:
-        raise UserError(f"{name}={value}: give {WORDS[kind]}") from error
+        raise UserError(f"{name}={value}: expected {WORDS[kind]}") from error
     for bound in bounds:
         if not bound.holds(number):
-            raise UserError(f"{name}={number:g}: give {bound.words}")
+            raise UserError(f"{name}={number:g}: expected {bound.words}")
     return number
 
 
