@@ -22,6 +22,10 @@ def test_height_width_channels_and_channels_first_are_told_apart() -> None:
     assert to_bytes(BYTES).is_contiguous()
 
 
+def test_a_single_image_is_a_batch_of_one() -> None:
+    assert torch.equal(to_bytes(BYTES[0]), WANTED[:1])
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_every_byte_survives_the_way_over_floats(dtype: Any) -> None:
     x = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
@@ -58,8 +62,8 @@ def test_gradients_and_lists_are_no_obstacle() -> None:
 
 
 def test_floats_may_lie_outside_by_rounding() -> None:
-    found = to_bytes(np.array([-1e-7, 1.0000001, 0.5]).reshape(1, 3, 1, 1))
-    assert found.flatten().tolist() == [0, 255, 128]
+    found = to_bytes(np.array([-1e-7, 1.0000001, 0.5, 0.0]).reshape(1, 1, 1, 4))
+    assert found[0, 0].flatten().tolist() == [0, 255, 128, 0]
     assert to_bytes(torch.ones(1, 3, 2, 2).to(torch.float8_e4m3fn)).unique().tolist() == [255]
 
 
@@ -73,7 +77,8 @@ def test_floats_may_lie_outside_by_rounding() -> None:
         (np.full((1, 2, 2, 3), np.nan), "NaN"),
         (np.full((1, 2, 2, 3), -np.inf), "infinite"),
         (torch.full((1, 3, 2, 2), 1.0001), r"not \[1.0001, 1.0001\]: scale them"),
-        (BYTES[0], r"not \[4, 5, 3\]: add or drop an axis"),
+        (BYTES[0, 0], r"not \[5, 3\]: add or drop an axis"),
+        (np.zeros((2, 3, 32, 3), np.uint8), "may be .*: resize them, 4 pixels or more"),
         (BYTES[None], "add or drop an axis"),
         (np.float32(0.5), "add or drop an axis"),
         (np.zeros((2, 4, 5, 2), np.uint8), r"1 or 3 channels, not \[2, 4, 5, 2\]"),

@@ -501,8 +501,10 @@ def test_the_model_of_a_run_learns_classes_it_never_had() -> None:
 @pytest.mark.parametrize("name", sorted(METHODS))
 @pytest.mark.parametrize("own", [True, False])
 def test_a_saved_learner_goes_on_as_if_never_saved(name: str, own: bool, tmp_path: Path) -> None:
-    module = backbone() if own else None
-    learner = trained(name, n=27, backbone=module, seed=5, **quick_settings(name))
+    module, settings = (backbone() if own else None), quick_settings(name)
+    if own:
+        del settings["filters"]
+    learner = trained(name, n=27, backbone=module, seed=5, **settings)
     learner.save(tmp_path / "herd.safetensors")
     again = backbone(9) if own else None
     loaded = Learner.load(tmp_path / "herd.safetensors", backbone=again)
@@ -672,7 +674,7 @@ def test_threads_take_turns_in_a_learner() -> None:
 )
 @pytest.mark.parametrize("own", [True, False])
 def test_a_copy_of_a_learner_goes_its_own_way(copied: Callable[[Any], Any], own: bool) -> None:
-    learner = trained(backbone=backbone() if own else None, filters=2)
+    learner = trained(**({"backbone": backbone()} if own else {"backbone": None, "filters": 2}))
     before, other = everything(learner), copied(learner)
     other.observe(*herd(20, seed=1))
     assert same(before, everything(learner))
@@ -890,7 +892,10 @@ BAD = {
     "none": (None, [0, 1], "numeric array"),
     "too few labels": (OK, [0], "2 images but 1 labels"),
     "too many labels": (OK, [0, 1, 2], "2 images but 3 labels"),
-    "no batch axis": (OK[0], [0], "add or drop an axis"),
+    "two axes": (OK[0, 0], [0], "add or drop an axis"),
+    "two layouts": (torch.zeros(2, 3, 32, 3), [0, 1], "may be .*: resize them"),
+    "equal labels": (OK, [1, True], "labels 1 and True are equal in Python: use one type"),
+    "equal tuples": (OK, [(1, "a"), (1.0, "a")], "are equal in Python"),
     "five axes": (OK[None], [0], "add or drop an axis"),
     "four channels": (torch.zeros(2, 4, 8, 8), [0, 1], "1 or 3 channels"),
     "no pixels": (np.zeros((2, 0, 8, 3), np.uint8), [0, 1], "must have pixels"),
@@ -935,6 +940,37 @@ def test_bad_images_are_refused_when_predicting(case: str) -> None:
         trained("finetune").predict(x)
 
 
+def test_a_single_image_may_come_with_its_label_alone() -> None:
+    one, other = new("er", stream_batch=1), new("er", stream_batch=1)
+    for image, label in zip(OK, ["a", ("b", 2)], strict=True):
+        one.observe(image, label)
+        other.observe(image[None], [label])
+    assert same(everything(one), everything(other))
+    assert one.predict(OK[0]) == other.predict(OK[:1])
+    assert one.labels == ["a", ("b", 2)]
+    one.observe(OK[0], np.array(["a"]))
+    assert state(one).step == 3
+
+
+def test_labels_that_only_look_alike_are_different() -> None:
+    learner = new("er", stream_batch=2)
+    learner.observe(OK, [1, "1"])
+    assert learner.labels == [1, "1"]
+    with pytest.raises(UserError, match=r"labels 1 and 1\.0 are equal in Python"):
+        learner.observe(OK, [1.0, "1"])
+
+
+def test_filters_beside_a_backbone_are_refused() -> None:
+    with pytest.raises(UserError, match="filters=4 has no effect with backbone: leave it out"):
+        new("er", filters=4)
+    new("er", backbone=None, filters=4)
+
+
+def test_the_device_may_be_found() -> None:
+    found = "cuda" if torch.cuda.is_available() else "cpu"
+    assert new("er", device="auto")._execution.device == found
+
+
 def test_classes_that_wait_count_towards_the_limit() -> None:
     learner = new("finetune", classes=2)
     learner.observe(OK, ["a", "b"])
@@ -965,8 +1001,8 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("er", {"stream_batch": 0}, "whole number from 1"),
         ("er", {"memory": 5}, "memory 5 is smaller than the replay batch 10"),
         ("bison", {"dc": False}, "add paf=off"),
-        ("er", {"device": "gpu"}, "device='gpu': expected cpu or cuda"),
-        ("er", {"device": "meta"}, "device='meta': expected cpu or cuda"),
+        ("er", {"device": "gpu"}, "device='gpu': expected cpu, cuda or auto"),
+        ("er", {"device": "meta"}, "device='meta': expected cpu, cuda or auto"),
         ("er", {"rule": "lda"}, "unknown rule 'lda': did you mean 'ld'"),
         ("finetune", {"rule": "ld"}, "rule='ld' needs a memory, but this method has none"),
         ("er", {"precision": "fp16"}, "precision fp16: choose tf32, bf16 or fp32"),

@@ -73,7 +73,7 @@ def test_the_score_is_the_share_of_right_predictions() -> None:
     learner.observe(x, y)
     wanted = np.mean([guess == label for guess, label in zip(learner.predict(x), y, strict=True)])
     assert learner.score(x, y) == pytest.approx(wanted)
-    with pytest.raises(UserError, match="40 images came with 3 labels"):
+    with pytest.raises(UserError, match="40 images but 3 labels"):
         learner.score(x, y[:3])
 
 

@@ -44,10 +44,12 @@ def method_of(method: object, settings: dict[str, Any]) -> Method:
     return built(method, None, settings)
 
 
-def check_backbone(backbone: object) -> None:
-    """Refuse a backbone that is no module."""
+def check_backbone(backbone: object, method: Method) -> None:
+    """Refuse a backbone that is no module, and settings of the network that it replaces."""
     if not (backbone is None or isinstance(backbone, nn.Module)):
         raise UserError(f"backbone={backbone!r}: expected a torch.nn.Module that returns features")
+    if backbone is not None and method.filters != type(method).filters:
+        raise UserError(f"filters={method.filters} has no effect with backbone: leave it out")
 
 
 def check_rule(name: object, method: Method) -> None:
@@ -60,13 +62,16 @@ def check_rule(name: object, method: Method) -> None:
         raise UserError(f"rule={name!r} needs a memory, but this method has none")
 
 
-def check_device(name: str) -> None:
-    """Refuse a device that torch does not know or find."""
+def found_device(name: str) -> str:
+    """The device of a name, `auto` included; refused if torch does not know or find it."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
     try:
         kind = torch.device(name).type
     except (RuntimeError, TypeError):
         kind = "unknown"
     if kind not in ("cpu", "cuda"):
-        raise UserError(f"device={name!r}: expected cpu or cuda")
+        raise UserError(f"device={name!r}: expected cpu, cuda or auto")
     if kind == "cuda" and not torch.cuda.is_available():
         raise UserError(f"device={name!r}: torch finds no GPU here; use cpu")
+    return name

@@ -16,10 +16,18 @@ LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels"
 
 
 def to_bytes(images: Any) -> Tensor:
-    """A copy of images as bytes: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch."""
+    """A copy of images as bytes: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch.
+
+    A single image counts as a batch of one.
+    """
     x = images.detach().cpu() if isinstance(images, Tensor) else from_array(images)
+    if x.ndim == 3:
+        x = x[None]
     if x.ndim != 4:
         raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: add or drop an axis")
+    if x.shape[1] in (1, 3) and x.shape[3] in (1, 3):
+        found = list(x.shape)
+        raise UserError(f"images of shape {found} may be {LAYOUTS}: resize them, 4 pixels or more")
     if x.shape[1] not in (1, 3):
         if x.shape[3] not in (1, 3):
             raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: permute the axes")
@@ -27,6 +35,11 @@ def to_bytes(images: Any) -> Tensor:
     if 0 in x.shape[2:]:
         raise UserError(f"images must have pixels, not {list(x.shape)}: leave them out")
     return quantised(x).expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
+
+
+def is_single(images: Any) -> bool:
+    """Whether it is one image, not a batch."""
+    return getattr(images, "ndim", None) == 3
 
 
 def from_array(images: Any) -> Tensor:

@@ -56,8 +56,8 @@ class Labels:
         return len(self) > before
 
     def check_room(self, labels: Iterable[Hashable]) -> None:
-        """Refuse labels beyond the limit before learning from them."""
-        found = dict.fromkeys([*self.all, *labels])
+        """Refuse labels beyond the limit, or easily confused, before learning from them."""
+        found = distinct([*self.all, *labels])
         if self._limit is not None and len(found) > self._limit:
             *known, extra = list(found)[: self._limit + 1]
             listed = ", ".join(map(repr, known[:5])) + ", ..." * (len(known) > 5)
@@ -96,6 +96,23 @@ class Labels:
         if len(labels) < len(found):
             raise UserError("the file names a label twice: use another copy")
         return labels
+
+
+def for_images(single: bool, labels: Any) -> Any:
+    """A single image may come with its label alone; a list or an array has one label per image."""
+    several = isinstance(labels, list) or getattr(labels, "ndim", 0) > 0
+    return [labels] if single and not several else labels
+
+
+def distinct(labels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
+    """Labels without repetitions. Python takes True, 1 and 1.0 for equal: they are not merged."""
+    found: dict[Hashable, Hashable] = {}
+    for label in labels:
+        if repr(known := found.setdefault(label, label)) != repr(label):
+            raise UserError(
+                f"labels {known!r} and {label!r} are equal in Python: use one type for all labels"
+            )
+    return found
 
 
 def plain(value: Any) -> Hashable:

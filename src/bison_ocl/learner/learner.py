@@ -26,10 +26,10 @@ from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.inference.rules import RULES
-from bison_ocl.learner.arguments import check_backbone, check_device, check_rule, method_of, whole
+from bison_ocl.learner.arguments import check_backbone, check_rule, found_device, method_of, whole
 from bison_ocl.learner.growth import grown
-from bison_ocl.learner.images import to_bytes
-from bison_ocl.learner.labels import Labels, encode
+from bison_ocl.learner.images import is_single, to_bytes
+from bison_ocl.learner.labels import Labels, encode, for_images
 from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved import (
     check_labels,
@@ -131,8 +131,7 @@ class Learner:
         rule: str | None = None,
         **settings: Any,
     ) -> None:
-        check_backbone(backbone)
-        check_device(device)
+        device = found_device(device)
         folder = cache_folder() / "compiled" if compile else None
         own_module = backbone is not None
         self._execution = Execution(device, checked_precision(precision), folder, own_module)
@@ -142,6 +141,7 @@ class Learner:
         self._task_gap = None if task_gap is None else whole("task_gap", task_gap)
         self._refresh = whole("refresh", refresh)
         self.method = method_of(method, settings)
+        check_backbone(backbone, self.method)
         check_memory(self.method, self._memory)
         check_rule(rule, self.method)
         self._rule = rule
@@ -184,7 +184,7 @@ class Learner:
         return predicted
 
     def _checked(self, images: Any, labels: Iterable[Hashable]) -> tuple[Tensor, list[Hashable]]:
-        x, y = to_bytes(images), self._labels.plain(labels)
+        x, y = to_bytes(images), self._labels.plain(for_images(is_single(images), labels))
         if len(x) != len(y):
             raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
         self._labels.check_room([*(label for _, label in self._waiting), *y])
@@ -297,10 +297,12 @@ class Learner:
 
     def score(self, images: Any, labels: Iterable[Hashable]) -> float:
         """Accuracy on labelled images, which are not learned from."""
-        y = self._labels.plain(labels)
+        y = self._labels.plain(for_images(is_single(images), labels))
         predicted = self.predict(images)
         if len(y) != len(predicted) or not y:
-            raise UserError(f"{len(predicted)} images came with {len(y)} labels: give some of both")
+            raise UserError(
+                f"{len(predicted)} images but {len(y)} labels: give one label per image"
+            )
         return sum(map(bool, map(eq, predicted, y))) / len(y)
 
     @property
