@@ -1,7 +1,7 @@
 """Cost of a run in steps of ER on 32x32 images, and the time of such a step on this machine.
 
 A rough guide for plans and time left. The cost follows from the images per step that a method
-declares, within a fifth of the times measured on a CPU (benchmarks/step.json). On a GPU, which
+declares, within 30 % of the times measured on a CPU (benchmarks/step.json). On a GPU, which
 stacks seeds, the time of a step is a tenth of a step of ten stacked runs.
 """
 
