@@ -38,7 +38,7 @@ def test_list_shows_every_item_with_runs_and_an_honest_estimate(
     monkeypatch.setattr(costs, "seconds_of_a_step", lambda device, precision: 0.1)
     said = call("reproduce", "--list", "--processes", "2", "--device", "cpu")
     assert said.status == 0
-    lines = {line.split()[0]: line for line in said.out.splitlines()[1:15]}
+    lines = {line.split()[0]: line for line in said.out.splitlines()[1:16]}
     assert lines["table1"].split()[-4:] == ["1380", "1380", "47.0", "days"]
     assert lines["balance"].split()[-4:-2] == ["630", "0"]
     assert lines["all"].split()[-4:-2] == ["2195", "2195"]
@@ -56,7 +56,7 @@ def test_on_a_gpu_what_must_run_alone_is_reckoned_by_steps_of_its_own(
     monkeypatch.setattr(costs, "seconds_of_a_step", seconds)
     list_items("cuda", "bf16", None)
     said = capsys.readouterr().out
-    lines = {line.split()[0]: line for line in said.splitlines()[1:15]}
+    lines = {line.split()[0]: line for line in said.splitlines()[1:16]}
     assert lines["efficiency"].endswith("86 s")  # 4 cells, each trained twice, 5,250 to 5,458 steps
     assert lines["confusion"].endswith("25 s")
     assert "takes 0.5 ms per seed with ten at once, 2 ms alone, measured now" in said
