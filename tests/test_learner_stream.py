@@ -16,6 +16,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.prequential import WINDOW, Prequential
 from bison_ocl.learner.snapshot import Snapshot, is_due
+from bison_ocl.threads import Turns
 from tests.test_learner import everything, herd, new, state
 from tests.tiny import images, same
 
@@ -240,3 +241,31 @@ def test_forged_waiting_images_and_counts_are_refused(forge: Any, tmp_path: Path
     with pytest.raises(UserError) as caught:
         Learner.load(tmp_path / "forged")
     assert "\n" not in str(caught.value)
+
+
+def test_a_snapshot_that_is_dropped_meanwhile_still_answers() -> None:
+    """`save` and `new_task` replace the snapshot while another thread predicts."""
+    learner, (x, y) = new(), herd(60)
+    learner.observe(x, y)
+    wanted = learner.predict(x)
+    dropped = learner._snapshot
+
+    class Dropping(Turns):
+        def taken(self, wait: bool) -> bool:
+            learner._snapshot = None
+            return False
+
+    learner._turns = Dropping()
+    assert learner.predict(x) == wanted
+    assert dropped is not None
+
+
+@pytest.mark.parametrize("call", ["save", "new_task"])
+def test_predictions_do_not_wait_for_a_file_or_a_task(call: str, tmp_path: Path) -> None:
+    learner, (x, y) = new(), herd(60)
+    learner.observe(x, y)
+    learner.predict(x)
+    learner.observe(*herd(10, seed=1))
+    getattr(learner, call)(*[tmp_path / "herd"][: call == "save"])
+    assert learner._snapshot is not None
+    assert learner._snapshot.step == learner._steps

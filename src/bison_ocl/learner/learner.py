@@ -32,7 +32,6 @@ from bison_ocl.learner.images import is_single, to_bytes
 from bison_ocl.learner.labels import Labels, encode, for_images
 from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved import (
-    check_labels,
     counts_of,
     encoded_counts,
     saved_class,
@@ -216,7 +215,7 @@ class Learner:
         self._task_gap = None
         if self._body is not None:
             self._body.end_task()
-            self._snapshot = None
+            self._renew_snapshot()
             self._warn_of_refused_steps()
 
     @entered
@@ -279,11 +278,10 @@ class Learner:
         `reject_below`: None instead of a label where its probability is lower.
         """
         snapshot, scores = self._scores(images)
-        likely = scores.softmax(1).max(1)
-        labels: list[Hashable | None] = [snapshot.labels[i] for i in likely.indices.tolist()]
+        labels: list[Hashable | None] = [snapshot.labels[i] for i in scores.argmax(1).tolist()]
         if reject_below is None:
             return labels
-        sure = (likely.values >= reject_below).tolist()
+        sure = (scores.softmax(1).amax(1) >= reject_below).tolist()
         return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
 
     def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
@@ -323,36 +321,46 @@ class Learner:
     def _scores(self, images: Any) -> tuple[Snapshot, Tensor]:
         x = to_bytes(images)
         self._check_shape(x)
-        if not self._steps:
-            missing = f"{max(self._room, 1)} more images complete the first batch, or call flush"
-            advice = missing if self._waiting else "call observe first"
-            raise UserError(f"nothing has been learned yet: {advice}")
         snapshot = self._current()
         with self._execution.active():
             return snapshot, snapshot.scores(x)
 
     def _current(self) -> Snapshot:
-        """The newest snapshot, taken now where it is due and no other thread is learning."""
-        if not self._turns.taken(wait=self._snapshot is None):
+        """The newest snapshot, taken now if it is due and no other thread is learning."""
+        snapshot = self._snapshot  # another thread may replace it at any time
+        if snapshot is not None and not self._turns.taken(wait=False):
             self._asked = True
-        else:
-            try:
-                self._refreshed()
-            finally:
-                self._turns.given_back()
+            return snapshot
+        if snapshot is None:
+            self._turns.taken(wait=True)
+        try:
+            return self._refreshed()
+        finally:
+            self._turns.given_back()
+
+    def _refreshed(self) -> Snapshot:
+        """The snapshot, taken now if it is due; the caller keeps other threads from learning."""
+        self._asked = False
+        if is_due(self._steps, self._snapshot, self._news, self._every):
+            self._snapshot = self._taken()
         assert self._snapshot is not None
         return self._snapshot
 
-    def _refreshed(self) -> None:
-        """Take a snapshot where it is due; nothing changes the state while this lasts."""
-        self._asked = False
-        if is_due(self._steps, self._snapshot, self._news, self._every):
-            assert self._state is not None
-            rule = None if self._rule is None else RULES[self._rule]
+    def _renew_snapshot(self) -> None:
+        """Replace a snapshot in use, so that predictions need not wait for the next one."""
+        if self._snapshot is not None:
+            self._snapshot = self._taken()
+
+    def _taken(self) -> Snapshot:
+        if self._state is None or not self._steps:
+            missing = f"{self._room} more images complete the first batch, or call flush"
+            advice = missing if self._waiting else "call observe first"
+            raise UserError(f"nothing has been learned yet: {advice}")
+        rule = None if self._rule is None else RULES[self._rule]
+        with torch.inference_mode(False), self._execution.active():
+            self._warn_of_refused_steps()
             labels = tuple(self._labels.all)
-            with torch.inference_mode(False), self._execution.active():
-                self._warn_of_refused_steps()
-                self._snapshot = taken(self._engine, rule, self._state, labels, self._steps)
+            return taken(self._engine, rule, self._state, labels, self._steps)
 
     @property
     def _every(self) -> int:
@@ -366,13 +374,12 @@ class Learner:
     def save(self, path: str | Path) -> None:
         """Write the learner to one file, including images that wait for their batch.
 
-        The next prediction takes a new snapshot, as the loaded learner does: both predict the same.
+        A snapshot in use is brought up to date, so that the loaded learner predicts the same.
         """
         if self._state is None:
             raise UserError("nothing has been observed yet: call observe before save")
         self._warn_of_refused_steps()
-        if self._snapshot is not None and self._snapshot.step < self._steps:
-            self._snapshot = None
+        self._renew_snapshot()
         tensors, fixed = checkpoint.pack(self._state)
         tensors |= waiting_images(self._waiting)
         header = {
@@ -456,7 +463,7 @@ class Learner:
         learner._news = learner._steps - header["steps_without_news"].whole(most=learner._steps)
         learner._waiting = waiting_of(header, tensors, sides)
         header["waiting"].check(learner._room > 0)
-        check_labels(learner._waiting, learner._labels.all, learner._classes)
+        learner._labels.check_room(label for _, label in learner._waiting)
         learner._counts = counts_of(header)
         if isinstance(learner._backbone, ModuleBackbone):
             learner._backbone.start_from(me.net.params["backbone"], me.net.stats)
@@ -498,7 +505,7 @@ class Learner:
             "classes": f"{len(self._labels)}",
             "steps": f"{self._steps:,}, {len(self._waiting)} images waiting",
             "memory": f"{self._filled:,} of {self._memory:,} images",
-            "device": f"{self._execution.device}, {self._execution.precision}",
+            "device": self._execution.device,
             "accuracy": tested,
         }
         return "\n".join(f"{name:9} {value}" for name, value in lines.items())

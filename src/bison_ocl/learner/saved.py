@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +59,6 @@ def counts_of(header: Header) -> Prequential:
     hits = said["hits"].text()
     said["hits"].check(set(hits) <= {"0", "1"} and len(hits) <= WINDOW)
     return Prequential(tested, right, tuple(hit == "1" for hit in hits))
-
-
-def check_labels(waiting: Waiting, known: Sequence[Hashable], limit: int | None) -> None:
-    """Refuse a file whose waiting images would be of more classes than it may have."""
-    labels = dict.fromkeys([*known, *(label for _, label in waiting)])
-    if limit is not None and len(labels) > limit:
-        raise UserError("the file holds images of more classes than it may: use another copy")
 
 
 def saved_class(path: str | Path, name: str, given: type[Method] | None) -> type[Method]:
