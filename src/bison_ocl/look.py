@@ -1,7 +1,7 @@
 """Appearance of a method in figures: colour, marker and line.
 
 Eight colours that colour-blind readers tell apart (Okabe & Ito 2008, yellow darkened), each used
-solid and dashed; no two methods of this package share a marker.
+solid and dashed, one dash-dotted; no two methods of this package share a marker.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ METHODS = {
     "ocm": "ocm.ocm.OCM",
     "pcr": "pcr.PCR",
     "lode": "lode.LODE",
+    "derpp": "derpp.DERPlusPlus",
     "onpro": "onpro.onpro.OnPro",
     "finetune": "finetune.FineTune",
 }

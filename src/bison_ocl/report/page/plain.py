@@ -27,6 +27,7 @@ SYMBOLS = {
     "x": "x-thin-open",
     "p": "pentagon",
     "h": "hexagon",
+    "8": "octagon",
     "*": "star-triangle-down",
     (5, 1, 0): "star",
     (6, 1, 0): "hexagram",
@@ -35,7 +36,7 @@ SYMBOLS = {
     (8, 1, 0): "star-square",
 }
 """Matplotlib's markers as Plotly calls them; others become circles"""
-DASHES = {"-": "solid", "--": "dash", ":": "dot"}
+DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}
 DIGITS = 4
 """kept of a number: what is printed is rounded once only"""
 
