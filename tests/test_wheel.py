@@ -25,6 +25,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 METHODS = ["finetune", "er", "bison"]
+EXTRAS = ('"cluster"', '"export"', '"gpu"', '"tracking"')
 TITLES = {"finetune": "FINE-TUNE", "er": "ER", "bison": "BISON"}
 
 
@@ -137,7 +138,7 @@ def check_dependencies(folder: Path) -> None:
         metadata = HeaderParser().parsestr(archive.read(name).decode())
     declared = metadata.get_all("Requires-Dist", [])
     needed = [text for text in declared if "extra ==" not in text]
-    extras = [text for text in declared if text.endswith(('"cluster"', '"gpu"', '"tracking"'))]
+    extras = [text for text in declared if text.endswith(EXTRAS)]
     names = [text.split(">")[0].split("=")[0].split("<")[0].strip() for text in needed]
     assert "torch" in names
     assert all("==" not in text for text in needed)  # loose bounds; exact pins are elsewhere

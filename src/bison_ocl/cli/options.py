@@ -38,6 +38,10 @@ Compiling = Annotated[
     bool,
     typer.Option("--compile", help="Compile steps on a GPU: takes about a minute, then cached."),
 ]
+MethodFile = Annotated[
+    str | None,
+    typer.Option(help="File of a method from outside the package, path/to/mine.py:Mine."),
+]
 Track = Annotated[
     str | None, typer.Option(help="Log finished runs to tensorboard[:FOLDER] or mlflow[:URI].")
 ]

@@ -404,6 +404,17 @@ class Learner:
         }
         checkpoint.write(Path(path), tensors, header)
 
+    def export(self, path: str | Path, input: str = "uint8") -> None:
+        """Write what `predict` computes as an ONNX model (.onnx) or a torch.export program (.pt2).
+
+        In: `images` [B, 3, H, W], bytes or (`input="float32"`) floats in [0, 1], of any batch size.
+        Out: `label`, an index into the labels that the file holds, `scores` and `probabilities`.
+        """
+        from bison_ocl.learner.export.write import checked, export
+
+        where, kind = checked(path, input)
+        export(self._current(), self._rule, where, kind)
+
     @classmethod
     def load(
         cls,

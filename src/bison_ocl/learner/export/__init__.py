@@ -1,0 +1,1 @@
+"""Export: a learner's predictions as a model that runs without this package."""
