@@ -22,7 +22,7 @@ from bison_ocl import Learner
 from bison_ocl.batch import Batch
 from bison_ocl.data import load
 from bison_ocl.experiments.records.environment import commit, environment
-from bison_ocl.learner.learner import REFRESH
+from bison_ocl.learner.predicting import REFRESH
 from bison_ocl.stream.streams import DEFAULT, stream_of
 
 DATA = "split-cifar10"

@@ -58,8 +58,8 @@ def run_of(name: str) -> Run:
 
 def told_by_learner(learner: Learner) -> dict[str, Any]:
     """What a learner of a file must say."""
-    assert learner._state is not None
-    counters = {"step": int(learner._state.step), "task": int(learner._state.task)}
+    assert learner._training.me is not None
+    counters = {"step": int(learner._training.me.step), "task": int(learner._training.me.task)}
     shares = learner.predict_proba(asked()).tolist()
     found = {"labels": learner.labels, "predicted": learner.predict(asked()), "shares": shares}
     return found | counters

@@ -189,11 +189,11 @@ def test_it_grows_with_the_heads(name: str) -> None:
     one, other = (new(name, average=DECAY, **small_rounds(name)) for _ in range(2))
     for learner in (one, other):
         learner.observe(*herd(30))
-    other._with_room_for(16)
+    other._training.with_room_for(16)
     for learner in (one, other):
         learner.observe(images(torch.arange(20) % 12, seed=3), range(20))
     assert state(one).classes >= 16
-    other._with_room_for(state(one).classes)
+    other._training.with_room_for(state(one).classes)
     torch.testing.assert_close(average(state(one)), average(state(other)), rtol=1e-6, atol=1e-7)
 
 

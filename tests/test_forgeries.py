@@ -33,7 +33,11 @@ Forgery = Callable[[dict[str, Tensor], dict[str, Any]], tuple[dict[str, Tensor],
 def load_learner(path: Path) -> None:
     """Load, predict, and go on learning."""
     learner = Learner.load(path)
-    if learner._state is not None and tuple(learner._state.memory.x.shape[1:]) == (3, 8, 8):
+    if learner._training.me is not None and tuple(learner._training.me.memory.x.shape[1:]) == (
+        3,
+        8,
+        8,
+    ):
         assert len(learner.predict(asked())) == 8
         assert learner.predict_proba(asked()).shape == (8, len(learner.labels))
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.labels import Labels, decode, encode
+from bison_ocl.learner.labels import Labels, decode, encode, plain_labels
 
 
 def test_numbers_follow_the_order_of_appearance() -> None:
@@ -59,7 +59,7 @@ def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
     ],
 )
 def test_plain_values(given: Any, found: list[Any]) -> None:
-    values = Labels().plain(given)
+    values = plain_labels(given)
     assert values == found
     assert [type(value) for value in values] == [type(value) for value in found]
 
@@ -67,14 +67,14 @@ def test_plain_values(given: Any, found: list[Any]) -> None:
 @pytest.mark.parametrize("label", [[1], {}, {1}, (1, [2]), np.zeros(2), torch.zeros(3)])
 def test_what_cannot_be_looked_up_is_refused(label: Any) -> None:
     with pytest.raises(UserError, match="not one hashable value: use a string") as caught:
-        Labels().plain(["fine", label])
+        plain_labels(["fine", label])
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("labels", ["ab", None, 3, np.array(3)])
 def test_labels_must_be_a_sequence(labels: Any) -> None:
     with pytest.raises(UserError, match="one label per image"):
-        Labels().plain(labels)
+        plain_labels(labels)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import bison_ocl.learner.learner
+import bison_ocl.learner.origin
+import bison_ocl.learner.training
 from bison_ocl import Learner, UserError, tree
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.data.dataset import Dataset
@@ -69,8 +70,8 @@ def quick_settings(name: str) -> dict[str, int]:
 
 
 def state(learner: Learner) -> State:
-    assert learner._state is not None
-    return learner._state
+    assert learner._training.me is not None
+    return learner._training.me
 
 
 def everything(learner: Learner) -> dict[str, Tensor]:
@@ -141,9 +142,9 @@ def test_asking_never_trains(name: str, question: str, tmp_path: Path) -> None:
     before = everything(learner)
     QUESTIONS[question](learner, tmp_path)
     assert same(before, everything(learner))
-    assert len(learner._waiting) == 7
+    assert len(learner._training.waiting) == 7
     learner.new_task()
-    assert (int(state(learner).step), learner._waiting) == (2, [])
+    assert (int(state(learner).step), learner._training.waiting) == (2, [])
 
 
 def test_images_that_come_one_by_one_with_questions_between_are_learned_in_whole_batches() -> None:
@@ -242,10 +243,10 @@ def test_a_learner_that_grew_equals_one_with_room(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     precise = partial(first_state, dtype=torch.float64)
-    monkeypatch.setattr(bison_ocl.learner.learner, "first_state", precise)
+    monkeypatch.setattr(bison_ocl.learner.origin, "first_state", precise)
     learners = []
     for rows in (2, 16):
-        monkeypatch.setattr(bison_ocl.learner.learner, "FIRST_CAPACITY", rows)
+        monkeypatch.setattr(bison_ocl.learner.training, "FIRST_CAPACITY", rows)
         learner = new(name, backbone=None, filters=1)
         for first in range(0, 12, 3):
             y = first + torch.arange(10) % 3
@@ -270,7 +271,7 @@ def test_heads_double() -> None:
 def test_growing_moves_no_known_row() -> None:
     learner = trained()
     before = state(learner).net.params["stream"]["weight"]
-    grown = learner._with_room_for(9).me.net.params["stream"]["weight"]
+    grown = learner._training.with_room_for(9).me.net.params["stream"]["weight"]
     assert grown.shape[0] == 16
     assert torch.equal(grown[:8], before)
     assert len(grown.unique(dim=0)) == 16
@@ -526,8 +527,12 @@ def test_saving_keeps_settings_boundaries_and_limits(tmp_path: Path) -> None:
     learner.save(tmp_path / "herd")
     loaded = Learner.load(tmp_path / "herd")
     assert loaded.method == learner.method
-    assert loaded._task_gap == 7
-    assert loaded._steps - loaded._news == learner._steps - learner._news > 0
+    assert loaded._training.task_gap == 7
+    assert (
+        loaded._training.steps - loaded._training.news
+        == learner._training.steps - learner._training.news
+        > 0
+    )
     assert state(loaded).closed is True
     with pytest.raises(UserError, match="class 6 of 5"):
         loaded.observe(images(torch.arange(6)), list("abcdef"))
@@ -666,7 +671,7 @@ def test_threads_take_turns_in_a_learner() -> None:
     learner.flush()
     assert set(learner.labels) == {f"{name}{i}" for name in "abc" for i in range(30)}
     assert state(learner).step >= 27
-    assert not learner._waiting
+    assert not learner._training.waiting
 
 
 @pytest.mark.parametrize(
@@ -774,7 +779,7 @@ def test_a_call_that_fails_leaves_the_learner_as_it_was(
     finally:
         LEFT.clear()
     assert disturbed.labels == labels
-    assert len(disturbed._waiting) == 6
+    assert len(disturbed._training.waiting) == 6
     assert same(rows, snapshot(state(disturbed).memory))
     after = on_disk(disturbed, tmp_path / "after")
     assert before[1] == after[1]
@@ -929,7 +934,7 @@ def test_bad_input_is_refused_and_nothing_is_learned_from_it(case: str) -> None:
         learner.observe(x, y)
     assert "\n" not in str(caught.value)
     assert same(before, everything(learner))
-    assert len(learner._waiting) == 2
+    assert len(learner._training.waiting) == 2
     assert learner.labels == ["a", "b", "c"]
 
 
@@ -968,7 +973,7 @@ def test_filters_beside_a_backbone_are_refused() -> None:
 
 def test_the_device_may_be_found() -> None:
     found = "cuda" if torch.cuda.is_available() else "cpu"
-    assert new("er", device="auto")._execution.device == found
+    assert new("er", device="auto")._training.execution.device == found
 
 
 def test_classes_that_wait_count_towards_the_limit() -> None:

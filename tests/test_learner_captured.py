@@ -64,8 +64,8 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def learner(device: str, captured: bool, name: str = "bison", **options: Any) -> Learner:
     """A learner of a few numbers that replays its steps, or does not."""
     found = Learner(name, **({"memory": 20, "device": device} | quick_settings(name) | options))
-    found._execution = (Replayed if captured else Uncaptured)(device)
-    found._engine = found._execution.engine(found.method)
+    found._training.execution = (Replayed if captured else Uncaptured)(device)
+    found._training.engine = found._training.execution.engine(found.method)
     return found
 
 
@@ -78,8 +78,8 @@ def everything(found: Learner) -> dict[str, Tensor]:
 
 
 def captured(found: Learner) -> Captured:
-    assert isinstance(found._body, Captured)
-    return found._body
+    assert isinstance(found._training.body, Captured)
+    return found._training.body
 
 
 def agree(one: Learner, other: Learner, device: str) -> None:
@@ -149,7 +149,7 @@ def test_a_call_that_fails_leaves_the_buffers_as_they_were(
     assert left == [0]
     assert same(before, everything(one))
     assert same(rows, snapshot(state(one).memory))
-    assert len(one._waiting) == 6
+    assert len(one._training.waiting) == 6
     for found in (one, other):
         found.observe(x, y)
         found.flush()
@@ -163,8 +163,11 @@ def test_a_saved_learner_goes_on_as_if_never_saved(name: str, device: str, tmp_p
         found.observe(*herd(40))
     one.save(tmp_path / "herd")
     again = Learner.load(tmp_path / "herd", device=device)
-    again._execution, again._engine = one._execution, one._engine
-    again._go_on_from(state(again))
+    again._training.execution, again._training.engine = (
+        one._training.execution,
+        one._training.engine,
+    )
+    again._training.start(state(again))
     for found in (again, other):
         found.observe(*herd(30, classes=12, seed=1))
     agree(again, other, device)
@@ -202,8 +205,8 @@ def test_an_observe_reads_no_number(
     found.observe(*herd(60))
     found.new_task()
     found.observe(*herd(30))
-    assert found._body is not None
-    body, waits = found._body, Waits()
+    assert found._training.body is not None
+    body, waits = found._training.body, Waits()
     step = body.step
 
     def heard(new: Any) -> Tensor:
@@ -217,6 +220,6 @@ def test_an_observe_reads_no_number(
 
 
 def test_replaying_a_fit_is_for_captured_learners(device: str) -> None:
-    assert learner(device, True, "gdumb")._engine.repeat is replayed
+    assert learner(device, True, "gdumb")._training.engine.repeat is replayed
     method: Method = learner("cpu", False, "gdumb").method
     assert Execution("cpu").engine(method).repeat is not replayed

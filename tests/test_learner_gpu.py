@@ -34,8 +34,8 @@ def test_no_observe_makes_the_host_wait(name: str) -> None:
         learner.observe(x, y)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert isinstance(learner._body, Captured)
-    assert learner._body.graphs
+    assert isinstance(learner._training.body, Captured)
+    assert learner._training.body.graphs
 
 
 @pytest.mark.parametrize("precision", ["tf32", "bf16", "fp32"])
@@ -64,7 +64,7 @@ def test_compiled_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_module_of_the_callers_own_is_not_recorded() -> None:
     learner = Learner("bison", memory=20, backbone=backbone(), device="cuda")
     learner.observe(*herd(40))
-    assert not isinstance(learner._body, Captured)
+    assert not isinstance(learner._training.body, Captured)
     assert len(learner.predict(images(torch.arange(4)))) == 4
 
 

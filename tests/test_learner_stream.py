@@ -17,7 +17,7 @@ from bison_ocl.files import checkpoint
 from bison_ocl.learner.prequential import WINDOW, Prequential
 from bison_ocl.learner.snapshot import Snapshot, is_due
 from bison_ocl.threads import Turns
-from tests.test_learner import everything, herd, new, state
+from tests.test_learner import backbone, everything, herd, new, state
 from tests.tiny import images, same
 
 # --- test, then train ---
@@ -29,7 +29,7 @@ def test_testing_first_changes_nothing_of_what_is_learned() -> None:
     predicted = tested.test_then_train(x, y)
     observed.observe(x, y)
     assert same(everything(tested), everything(observed))
-    assert len(tested._waiting) == 7
+    assert len(tested._training.waiting) == 7
     assert predicted[:10] == [None] * 10
     assert None not in predicted[10:]
 
@@ -131,8 +131,8 @@ def test_class_means_may_be_a_few_steps_old_but_know_a_new_class_at_once() -> No
     for start in range(20, 200, 10):
         learner.observe(x[start : start + 10], y[start : start + 10])
         learner.predict(x[:1])
-        assert learner._snapshot is not None
-        taken.append(learner._snapshot.step)
+        assert learner._predicting.snapshot is not None
+        taken.append(learner._predicting.snapshot.step)
     assert taken == [3, 3, 5, 5, 5, 5, 9, 9, 9, 9, 13, 13, 13, 13, 17, 17, 17, 17][: len(taken)]
     learner.observe(images(torch.full((10,), 2)), ["new"] * 10)
     assert "new" in learner.labels
@@ -155,7 +155,7 @@ def test_a_snapshot_shares_no_row_of_the_memory() -> None:
     learner, (x, y) = new(), herd(60)
     learner.observe(x, y)
     before = learner.predict_proba(x)
-    kept = learner._snapshot
+    kept = learner._predicting.snapshot
     assert kept is not None
     assert kept.me.memory.capacity == 0
     state(learner).memory.x.zero_()
@@ -173,10 +173,10 @@ def test_a_prediction_does_not_wait_for_learning() -> None:
         asking.start()
         asking.join(60)
         assert found == [wanted]
-        assert learner._asked
+        assert learner._predicting.asked
     learner.observe(*herd(10, seed=2))
-    assert learner._snapshot is not None
-    assert learner._snapshot.step == learner._steps
+    assert learner._predicting.snapshot is not None
+    assert learner._predicting.snapshot.step == learner._training.steps
 
 
 # --- files ---
@@ -187,9 +187,9 @@ def test_a_file_keeps_images_that_wait_and_what_was_counted(tmp_path: Path) -> N
     learner, whole = new("er", refresh=7), new("er", refresh=7)
     learner.test_then_train(x[:27], y[:27])
     learner.save(tmp_path / "herd")
-    loaded = Learner.load(tmp_path / "herd", backbone=new("er")._module)
+    loaded = Learner.load(tmp_path / "herd", backbone=backbone())
     assert loaded.metrics.counts == learner.metrics.counts
-    assert (loaded._refresh, len(loaded._waiting)) == (7, 7)
+    assert (loaded._training.arguments.refresh, len(loaded._training.waiting)) == (7, 7)
     loaded.test_then_train(x[27:], y[27:])
     whole.test_then_train(x, y)
     assert same(everything(loaded), everything(whole))
@@ -248,11 +248,11 @@ def test_a_snapshot_that_is_dropped_meanwhile_still_answers() -> None:
     learner, (x, y) = new(), herd(60)
     learner.observe(x, y)
     wanted = learner.predict(x)
-    dropped = learner._snapshot
+    dropped = learner._predicting.snapshot
 
     class Dropping(Turns):
         def taken(self, wait: bool) -> bool:
-            learner._snapshot = None
+            learner._predicting.snapshot = None
             return False
 
     learner._turns = Dropping()
@@ -267,5 +267,5 @@ def test_predictions_do_not_wait_for_a_file_or_a_task(call: str, tmp_path: Path)
     learner.predict(x)
     learner.observe(*herd(10, seed=1))
     getattr(learner, call)(*[tmp_path / "herd"][: call == "save"])
-    assert learner._snapshot is not None
-    assert learner._snapshot.step == learner._steps
+    assert learner._predicting.snapshot is not None
+    assert learner._predicting.snapshot.step == learner._training.steps

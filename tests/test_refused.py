@@ -151,13 +151,13 @@ def test_a_record_counts_refused_steps(seeds: tuple[int, ...], tmp_path: Path) -
 
 def test_a_learner_goes_on_after_a_refused_step() -> None:
     learner = Learner("er", memory=20, filters=1, seed=SICK_SEED)
-    learner._engine = Engine(sick(ER, "loss", 1))
+    learner._training.engine = Engine(sick(ER, "loss", 1))
     y = torch.arange(40) % 2
     learner.observe(images(y), y.tolist())
     with pytest.warns(UserWarning, match="1 step was refused.* loss is not finite") as said:
         learner.predict(images(y))
     assert len(said) == 1
-    assert learner._state is not None
-    assert (int(learner._state.refused), int(learner._state.step)) == (1, 4)
-    assert int(learner._state.memory.seen) == 30
+    assert learner._training.me is not None
+    assert (int(learner._training.me.refused), int(learner._training.me.step)) == (1, 4)
+    assert int(learner._training.me.memory.seen) == 30
     assert set(learner.predict(images(y))) <= {0, 1}

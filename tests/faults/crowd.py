@@ -53,8 +53,8 @@ def crowd(count: int, seed: int) -> Outcome:
         for thread in crew:
             thread.join()
         learner.flush()
-    assert learner._state is not None
-    seen = int(learner._state.memory.seen)
+    assert learner._training.me is not None
+    seen = int(learner._training.me.memory.seen)
     if seen != sum(observed) + CLASSES:
         outcome.add("images lost", f"{seen} of {sum(observed) + CLASSES} were learned")
     return outcome

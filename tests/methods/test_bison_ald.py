@@ -85,9 +85,9 @@ def test_a_learner_predicts_as_a_run_is_tested() -> None:
     learner.observe(*herd(60))
     x, y = herd(20, seed=2)
     found = learner.predict(x)
-    assert learner._state is not None
+    assert learner._training.me is not None
     order = learner.labels
     test = Batch(x, torch.tensor([order.index(label) for label in y]))
-    (counts,) = confusions(Engine(learner.method), learner._state, [test])
+    (counts,) = confusions(Engine(learner.method), learner._training.me, [test])
     right = sum(row[i] for i, row in enumerate(counts[OWN]))
     assert sum(a == b for a, b in zip(found, y, strict=True)) == right

@@ -1,20 +1,85 @@
-"""What a learner is made with, refused in one line where nothing can be built on it."""
+"""The arguments of a learner, refused in one line where nothing can be built with them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import index
 from typing import Any
 
 import torch
 from torch import nn
 
+from bison_ocl.data.storage.places import cache_folder
+from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError, unknown
+from bison_ocl.inference.rule import Rule
 from bison_ocl.inference.rules import RULES
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_method
 from bison_ocl.methods.settings import built, configured
+from bison_ocl.methods.start import check_memory
+from bison_ocl.nets.precision import checked_precision
 
 LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1, "refresh": 1}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a learner, checked; its class docstring explains them."""
+
+    method: Method
+    memory: int
+    seed: int
+    classes: int | None
+    module: nn.Module | None
+    task_gap: int | None
+    refresh: int
+    rule_name: str | None
+    execution: Execution
+
+    @property
+    def rule(self) -> Rule | None:
+        return None if self.rule_name is None else RULES[self.rule_name]
+
+    @property
+    def by_heads(self) -> bool:
+        """Whether a head predicts, which needs no summary of the memory."""
+        return self.rule_name is None and type(self.method).summarise is Method.summarise
+
+
+def checked(
+    method: object,
+    settings: dict[str, Any],
+    *,
+    memory: int,
+    seed: int,
+    classes: int | None,
+    backbone: nn.Module | None,
+    task_gap: int | None,
+    refresh: int,
+    device: str,
+    precision: str,
+    compile: bool,
+    rule: str | None,
+) -> Arguments:
+    """The arguments of a learner, refused if nothing can be built with them."""
+    folder = cache_folder() / "compiled" if compile else None
+    device, own_module = found_device(device), backbone is not None
+    found = Arguments(
+        execution=Execution(device, checked_precision(precision), folder, own_module),
+        module=backbone,
+        memory=whole("memory", memory),
+        seed=whole("seed", seed),
+        classes=None if classes is None else whole("classes", classes),
+        task_gap=None if task_gap is None else whole("task_gap", task_gap),
+        refresh=whole("refresh", refresh),
+        method=method_of(method, settings),
+        rule_name=rule,
+    )
+    check_backbone(backbone, found.method)
+    check_memory(found.method, found.memory)
+    check_rule(rule, found.method)
+    return found
 
 
 def whole(name: str, value: Any) -> int:

@@ -75,14 +75,6 @@ class Labels:
                 warnings.warn(str(error), stacklevel=2)
             self._fit_for_files = False
 
-    def plain(self, labels: Any) -> list[Hashable]:
-        """Labels as plain Python values, also from arrays and tensors."""
-        values = labels.tolist() if hasattr(labels, "tolist") else labels
-        unordered = isinstance(values, str | bytes | set | frozenset | dict)
-        if unordered or not isinstance(values, Iterable):
-            raise UserError("labels must be a sequence with one label per image")
-        return [plain(value) for value in values]
-
     def encoded(self) -> list[Any]:
         """The labels as JSON values."""
         return [encode(label) for label in self.all]
@@ -96,6 +88,15 @@ class Labels:
         if len(labels) < len(found):
             raise UserError("the file names a label twice: use another copy")
         return labels
+
+
+def plain_labels(labels: Any) -> list[Hashable]:
+    """Labels as plain Python values, also from arrays and tensors."""
+    values = labels.tolist() if hasattr(labels, "tolist") else labels
+    unordered = isinstance(values, str | bytes | set | frozenset | dict)
+    if unordered or not isinstance(values, Iterable):
+        raise UserError("labels must be a sequence with one label per image")
+    return [plain(value) for value in values]
 
 
 def for_images(single: bool, labels: Any) -> Any:

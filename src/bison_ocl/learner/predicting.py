@@ -1,0 +1,72 @@
+"""Which snapshot answers a prediction, and when the next one is taken."""
+
+from __future__ import annotations
+
+import torch
+
+from bison_ocl.errors import UserError
+from bison_ocl.learner.snapshot import Snapshot, is_due, taken
+from bison_ocl.learner.training import Training
+from bison_ocl.threads import Turns
+
+REFRESH = 20
+"""steps that a snapshot may be old"""
+
+
+class Predicting:
+    """The newest snapshot of a learner. Predictions never wait for another thread's learning."""
+
+    def __init__(self) -> None:
+        self.snapshot: Snapshot | None = None
+        self.asked = False
+        """whether a thread asked while another one learned, so that the next step answers it"""
+
+    def current(self, training: Training, turns: Turns) -> Snapshot:
+        """The newest snapshot, taken now if it is due and no other thread is learning."""
+        snapshot = self.snapshot  # another thread may replace it at any time
+        if snapshot is not None and not turns.taken(wait=False):
+            self.asked = True
+            return snapshot
+        if snapshot is None:
+            turns.taken(wait=True)
+        try:
+            return self.refreshed(training)
+        finally:
+            turns.given_back()
+
+    def refreshed(self, training: Training) -> Snapshot:
+        """The snapshot, taken now if it is due; the caller keeps other threads from learning."""
+        self.asked = False
+        if self.snapshot is None or self.is_due(training):
+            self.snapshot = of_now(training)
+        return self.snapshot
+
+    def is_due(self, training: Training) -> bool:
+        """Whether the next prediction takes a new snapshot."""
+        every = 1 if training.arguments.by_heads else training.arguments.refresh
+        return is_due(training.steps, self.snapshot, training.news, every)
+
+    def after_step(self, training: Training) -> None:
+        """Take the snapshot that another thread asked for and did not wait for."""
+        if self.asked:
+            self.refreshed(training)
+
+    def renew(self, training: Training) -> None:
+        """Replace a snapshot in use, so that predictions need not wait for the next one."""
+        if self.snapshot is not None:
+            self.snapshot = of_now(training)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"snapshot": None, "asked": False}
+
+
+def of_now(training: Training) -> Snapshot:
+    """A snapshot of what was learned so far."""
+    if training.me is None or not training.steps:
+        missing = f"{training.room} more images complete the first batch, or call flush"
+        advice = missing if training.waiting else "call observe first"
+        raise UserError(f"nothing has been learned yet: {advice}")
+    with torch.inference_mode(False), training.execution.active():
+        training.warn_of_refused_steps()
+        labels, rule = tuple(training.labels.all), training.arguments.rule
+        return taken(training.engine, rule, training.me, labels, training.steps)

@@ -1,0 +1,1 @@
+"""The file of a learner: how it is written, how it is read."""

@@ -1,0 +1,110 @@
+"""Read a learner's file: its arguments first, then what it learned; no code of the file runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from bison_ocl.errors import UserError
+from bison_ocl.files import checkpoint
+from bison_ocl.inference.rules import RULES
+from bison_ocl.learner.labels import Labels
+from bison_ocl.learner.predicting import REFRESH
+from bison_ocl.learner.prequential import Prequential
+from bison_ocl.learner.saved.arrivals import arrivals_of
+from bison_ocl.learner.saved.counts import counts_of
+from bison_ocl.learner.training import Training
+from bison_ocl.methods import METHODS, method_class, name_of
+from bison_ocl.methods.method import Method
+from bison_ocl.methods.outside import check_method
+from bison_ocl.methods.settings import built
+from bison_ocl.nets.precision import PRECISIONS
+
+LARGEST_SIDE = 4096
+"""pixels of an image side in a valid file"""
+
+
+@dataclass(frozen=True)
+class SavedLearner:
+    """The contents of a file, after verifying its checksum; each value is checked where used."""
+
+    path: Path
+    header: checkpoint.Header
+    tensors: dict[str, Tensor]
+
+    @classmethod
+    def read(cls, path: Path) -> SavedLearner:
+        tensors, values = checkpoint.read(path)
+        if values.get("kind") != "learner":
+            raise UserError(f"{path} is a checkpoint of `bison-ocl run`: expected a saved learner")
+        return cls(path, checkpoint.Header(values), tensors)
+
+    def value(self, name: str, missing: Any) -> Any:
+        """A value of the header, or what counts for it in files written before it existed."""
+        return self.header.by_name().get(name, missing)
+
+    def arguments(self, method: type[Method] | None, backbone: nn.Module | None) -> dict[str, Any]:
+        """The arguments that the learner was made with."""
+        header = self.header
+        if (header["backbone"].text() == "module") != (backbone is not None):
+            need = "give load(..., backbone=...)" if backbone is None else "leave backbone out"
+            raise UserError(f"{self.path} was saved with another backbone: {need}")
+        settings = header["settings"].by_name()
+        found = saved_class(self.path, header["method"].text(), method)
+        built(found, None, settings)  # refuses names of other arguments
+        rows = header["rows"].whole(least=1)
+        header["classes"].check(header["classes"].value in (None, rows))
+        precision, rule = self.value("precision", "tf32"), self.value("rule", None)
+        header["precision"].check(precision in PRECISIONS)
+        header["rule"].check(rule is None or rule in list(RULES))
+        refresh = header["refresh"].whole(least=1) if "refresh" in header.by_name() else REFRESH
+        return settings | {
+            "method": found,
+            "memory": header["memory"].whole(),
+            "seed": header["seed"].whole(),
+            "classes": None if header["classes"].value is None else rows,
+            "backbone": backbone,
+            "task_gap": header["task_gap"].value,
+            "refresh": refresh,
+            "precision": precision,
+            "rule": rule,
+        }
+
+    def restore(self, training: Training) -> None:
+        """Continue a fresh training where the file was written."""
+        header, rows = self.header, self.header["rows"].whole(least=1)
+        labels = Labels.decoded([one.value for one in header["labels"].items()], rows)
+        closed = training.classes is not None
+        training.labels = labels if closed else labels.without_limit()
+        shape = header["shape"].items()
+        header["shape"].check(len(shape) == 3)
+        sides = tuple(side.whole(least=1, most=LARGEST_SIDE) for side in shape)
+        checkpoint.check_fit(training.origin.form(sides, rows, closed), self.tensors)
+        blank = training.origin.state(sides, rows, closed)
+        me = checkpoint.unpack(blank, self.tensors, header["fixed"].by_name())
+        header["labels"].check(not bool(me.seen[len(labels) :].any()))
+        training.start(me)
+        training.origin.start_from(me)
+        training.news = training.steps - header["steps_without_news"].whole(most=training.steps)
+        training.waiting = arrivals_of(header, self.tensors, sides)
+        header["waiting"].check(training.room > 0)
+        training.labels.check_room(one.label for one in training.waiting)
+
+    @property
+    def counts(self) -> Prequential:
+        return counts_of(self.header)
+
+
+def saved_class(path: Path, name: str, given: type[Method] | None) -> type[Method]:
+    """The method class of a saved learner: one of this package, or the given one."""
+    if given is None and name not in METHODS:
+        advice = f"give load(..., method={name.title()})"
+        raise UserError(f"{path} is of the method {name!r} from outside this package: {advice}")
+    if given is not None:
+        check_method(given)
+        if name_of(given) != name:
+            raise UserError(f"{path} is of the method {name!r}, not of {name_of(given)!r}")
+    return given or method_class(name)

@@ -1,0 +1,45 @@
+"""Write a learner to one file: the state as tensors, the rest as a JSON header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bison_ocl.errors import UserError
+from bison_ocl.files import checkpoint
+from bison_ocl.learner.labels import encode
+from bison_ocl.learner.prequential import Prequential
+from bison_ocl.learner.saved.arrivals import packed_images
+from bison_ocl.learner.saved.counts import encoded_counts
+from bison_ocl.learner.training import Training
+from bison_ocl.methods import name_of
+from bison_ocl.methods.settings import settings_of
+
+
+def write(path: Path, training: Training, counts: Prequential) -> None:
+    """Write all that `read` needs to go on, images that wait included."""
+    me, made = training.me, training.arguments
+    if me is None:
+        raise UserError("nothing has been observed yet: call observe before save")
+    tensors, fixed = checkpoint.pack(me)
+    tensors |= packed_images(training.waiting)
+    header = {
+        "kind": "learner",
+        "method": name_of(type(made.method)),
+        "settings": settings_of(made.method),
+        "memory": made.memory,
+        "seed": made.seed,
+        "classes": training.classes,
+        "rows": me.classes,
+        "shape": list(me.memory.x.shape[1:]),
+        "backbone": "resnet18" if made.module is None else "module",
+        "labels": training.labels.encoded(),
+        "task_gap": training.task_gap,
+        "steps_without_news": training.steps - training.news,
+        "waiting": [encode(one.label) for one in training.waiting],
+        "refresh": made.refresh,
+        "counts": encoded_counts(counts),
+        "precision": made.execution.precision,
+        "rule": made.rule_name,
+        "fixed": fixed,
+    }
+    checkpoint.write(path, tensors, header)

@@ -1,0 +1,187 @@
+"""Learning from a stream: images wait for their batch, steps, tasks, heads that grow."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bison_ocl import tree
+from bison_ocl.batch import Batch
+from bison_ocl.engine.eager import Eager
+from bison_ocl.errors import UserError
+from bison_ocl.learner.arguments import Arguments
+from bison_ocl.learner.labels import Labels
+from bison_ocl.learner.origin import Origin
+from bison_ocl.state import State
+
+FIRST_CAPACITY = 8
+"""initial rows of the heads if the number of classes is not given; they double as needed"""
+
+
+class Unlearnable(UserError):
+    """Images that a step refuses."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """An observed image, bytes [3, H, W], until a step learns from it."""
+
+    image: Tensor
+    label: Hashable
+
+
+class Training:
+    """What learning changes: the state, labels, tasks, and the images that wait.
+
+    Attributes are replaced, never changed in place, so that a failed call can be undone.
+    """
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+        self.execution = arguments.execution
+        self.engine = arguments.execution.engine(arguments.method)
+        self.origin = Origin(arguments)
+        self.labels = Labels(limit=arguments.classes)
+        self.classes, self.task_gap = arguments.classes, arguments.task_gap
+        self.waiting: list[Arrival] = []
+        self.body: Eager | None = None
+        self.loss: Tensor | None = None
+        self.steps, self.news = 0, 0
+        """steps taken, and how many there were when a class was new last"""
+        self.warned = False
+
+    @property
+    def me(self) -> State | None:
+        """The state; None before the first image."""
+        return None if self.body is None else self.body.me
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """[3, H, W] of the images; None before the first."""
+        return None if self.me is None else tuple(self.me.memory.x.shape[1:])
+
+    @property
+    def room(self) -> int:
+        """Images until the batch in the making is complete."""
+        return self.arguments.method.stream_batch - len(self.waiting)
+
+    @property
+    def filled(self) -> int:
+        """Images in the memory, at most."""
+        return 0 if self.me is None else self.me.memory.filled
+
+    # --- images ---
+
+    def check(self, x: Tensor, labels: Sequence[Hashable]) -> None:
+        """Refuse images of another shape, and labels beyond the limit."""
+        self.labels.check_room([*(one.label for one in self.waiting), *labels])
+        self.check_shape(x)
+
+    def check_shape(self, x: Tensor) -> None:
+        if len(x) and self.shape and tuple(x.shape[1:]) != self.shape:
+            _, height, width = self.shape
+            raise UserError(
+                f"images are {x.shape[2]}x{x.shape[3]}, earlier ones {height}x{width}: resize them"
+            )
+
+    def enqueue(self, arrivals: Sequence[Arrival]) -> None:
+        """Let images wait for their batch; the first one decides about the network."""
+        if arrivals and self.body is None:
+            shape, closed = tuple(arrivals[0].image.shape), self.classes is not None
+            self.start(self.origin.state(shape, self.classes or FIRST_CAPACITY, closed))
+        self.waiting = [*self.waiting, *arrivals]
+
+    # --- steps and tasks ---
+
+    def step(self) -> None:
+        """Learn from the oldest images that wait, a batch or fewer; nothing is read back."""
+        size = self.arguments.method.stream_batch
+        batch, left = self.waiting[:size], self.waiting[size:]
+        labels = self.labels.added(one.label for one in batch)
+        fresh = len(labels) > len(self.labels)
+        body = self.with_room_for(len(labels))
+        if fresh and self.task_gap is not None and self.steps - self.news >= self.task_gap:
+            body.end_task()
+        numbers = torch.tensor([labels.number(one.label) for one in batch])
+        new = Batch(torch.stack([one.image for one in batch]), numbers)
+        try:
+            self.loss = body.step(self.execution.moved(new))
+        except UserError as error:
+            raise Unlearnable(str(error)) from error
+        self.steps += 1
+        self.news = self.steps if fresh else self.news
+        self.labels, self.waiting = labels, left
+
+    def end_task(self) -> None:
+        """End the current task; from now on only the caller ends tasks."""
+        self.task_gap = None
+        if self.body is not None:
+            self.body.end_task()
+
+    def open_to_more_classes(self) -> None:
+        """Let heads grow beyond the number of classes that was given."""
+        self.classes, self.labels = None, self.labels.without_limit()
+        if self.body is not None:
+            self.body.take(replace(self.body.me, closed=False))
+
+    def with_room_for(self, classes: int) -> Eager:
+        """The stepper with rows for all classes; heads double in size, and keep their old rows."""
+        assert self.body is not None
+        while classes > self.body.me.classes:
+            self.body.take(self.origin.larger(self.body.me))
+        return self.body
+
+    def warn_of_refused_steps(self) -> None:
+        """Warn once, where the host waits for the device anyway: this reads from it."""
+        if self.warned or self.me is None:
+            return
+        if refused := int(self.me.refused):
+            self.warned = True
+            steps = "1 step was" if refused == 1 else f"{refused} steps were"
+            warnings.warn(
+                f"{steps} refused because the loss is not finite: use a lower lr", stacklevel=5
+            )
+
+    # --- all or nothing, and copies ---
+
+    def start(self, me: State) -> None:
+        """Continue from a state."""
+        self.body = self.execution.stepper(self.engine, me)
+        self.steps = int(me.step)
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """Undo everything inside the block if it fails."""
+        before = vars(self).copy()
+        try:
+            with nullcontext() if self.body is None else self.body.atomic():
+                yield
+        except BaseException as error:
+            vars(self).update(before)
+            if isinstance(error, Unlearnable) and self.steps == 0:
+                # Refused images must not fix the image shape.
+                self.origin, self.body, self.waiting = Origin(self.arguments), None, []
+            raise
+
+    def __copy__(self) -> Training:
+        """An independent copy; the memory is cloned because its rows are written in place."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        if self.me is not None:
+            twin.start(replace(self.me, memory=tree.map_leaves(torch.clone, self.me.memory)))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and deep copies: the state without its graphs, which are captured again."""
+        return vars(self) | {"body": self.me}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        if kept["body"] is not None:
+            self.start(kept["body"])
