@@ -7,7 +7,7 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import step as engine_module
+from bison_ocl.engine import scoring
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
@@ -101,7 +101,7 @@ def test_scores_do_not_depend_on_chunks_or_neighbours(
     me, x, engine = trained(method), held_out(5).x, Engine(method)
     summary = engine.summarise(me)
     whole = engine.scores(me, summary, x)
-    monkeypatch.setattr(engine_module, "CHUNK", 7)
+    monkeypatch.setattr(scoring, "CHUNK", 7)
     assert whole.shape == (20, 4)
     torch.testing.assert_close(engine.scores(me, summary, x), whole)
     torch.testing.assert_close(engine.scores(me, summary, x[3:4]), whole[3:4])

@@ -16,7 +16,7 @@ from bison_ocl.engine import execution
 from bison_ocl.engine.capture import Captured, replayed
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.execution import Execution
-from bison_ocl.engine.step import alone, in_turn
+from bison_ocl.engine.scoring import alone, in_turn
 from bison_ocl.errors import UserError
 from bison_ocl.methods.er import ER
 from bison_ocl.nets.precision import checked_precision

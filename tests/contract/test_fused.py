@@ -11,7 +11,8 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.contract.moments import Moment, changes, copied
-from bison_ocl.engine.step import Engine, Turn, in_turn
+from bison_ocl.engine.scoring import Turn, in_turn
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.resnet import ResNet18
 from tests.tiny import SHAPE, begin, held_out, stream

@@ -22,7 +22,8 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.compile import compiled
 from bison_ocl.engine.eager import Eager
-from bison_ocl.engine.step import Engine, Learned, Turn
+from bison_ocl.engine.scoring import Turn
+from bison_ocl.engine.step import Engine, Learned
 from bison_ocl.state import State
 
 REHEARSALS = 3

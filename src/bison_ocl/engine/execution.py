@@ -18,7 +18,8 @@ import torch
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.eager import Eager
-from bison_ocl.engine.step import Engine, alone
+from bison_ocl.engine.scoring import alone
+from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.net import Backbone
 from bison_ocl.nets.precision import Precision

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from bison_ocl.inference.features import Stored, shown, stored
-from bison_ocl.memory.distance import squared_distances
 from bison_ocl.memory.memory import Memory
-from bison_ocl.nets.heads import unit
+from bison_ocl.nets.heads import squared_distances, unit
 from bison_ocl.nets.net import Net
 
 

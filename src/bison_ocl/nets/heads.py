@@ -104,6 +104,11 @@ def unit(x: Tensor) -> Tensor:
     return F.normalize(x, dim=-1, eps=1e-8)
 
 
+def squared_distances(a: Tensor, b: Tensor) -> Tensor:
+    """‖a_i − b_j‖², by one matrix product. a: [A, d], b: [B, d] -> [A, B]"""
+    return a.square().sum(1, keepdim=True) + b.square().sum(1) - 2 * a @ b.T
+
+
 def cosine(z: Tensor, w: Tensor) -> Tensor:
     """cos(z_i, w_j) for every pair. z: [B, d], w: [C, d] -> [B, C]"""
     return unit(z) @ unit(w).T

@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bison_ocl.memory.distance import squared_distances
 from bison_ocl.methods.aser.class_balanced import Draw
+from bison_ocl.nets.heads import squared_distances
 from bison_ocl.rng import Key, permutation
 
 

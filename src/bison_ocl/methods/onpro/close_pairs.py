@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import one_hot
-from bison_ocl.memory.distance import squared_distances
 from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.heads import squared_distances
 from bison_ocl.rng import Key, rows, uniform
 
 NONE = -1
