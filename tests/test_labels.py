@@ -35,6 +35,17 @@ def test_labels_are_added_to_a_longer_list() -> None:
     more.check_room(range(9))
 
 
+def test_a_label_that_left_leaves_its_number_to_the_next() -> None:
+    labels = Labels(limit=3)
+    labels.add("abc")
+    fewer = labels.without("b")
+    assert (fewer.all, fewer.numbers, fewer.rows) == (["a", "c"], [0, 2], 3)
+    assert (labels.all, labels.numbers) == (["a", "b", "c"], [0, 1, 2])
+    again = fewer.added("db")
+    assert (again.all, again.numbers) == (["a", "c", "d", "b"], [0, 2, 1, 3])
+    assert Labels().rows == 0
+
+
 def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
     labels = Labels(limit=2)
     labels.add("a")
@@ -95,7 +106,7 @@ def test_other_types_cannot_be_saved(label: Any) -> None:
 def test_all_of_them_and_back() -> None:
     labels = Labels()
     labels.add(["a", (1, 2), None])
-    again = Labels.decoded(json.loads(json.dumps(labels.encoded())), limit=3)
+    again = Labels.decoded(json.loads(json.dumps(labels.encoded())), labels.numbers, limit=3)
     assert again.all == labels.all
     assert again.number((1, 2)) == 1
     with pytest.raises(UserError):

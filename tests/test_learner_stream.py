@@ -139,7 +139,7 @@ def test_class_means_may_be_a_few_steps_old_but_know_a_new_class_at_once() -> No
 
 
 def snapshot_at(step: int) -> Snapshot:
-    return Snapshot(None, None, None, None, (), step)  # type: ignore[arg-type]
+    return Snapshot(None, None, None, None, (), (), step)  # type: ignore[arg-type]
 
 
 def test_soon_after_a_new_class_snapshots_are_taken_often() -> None:
@@ -196,16 +196,6 @@ def test_a_file_keeps_images_that_wait_and_what_was_counted(tmp_path: Path) -> N
     assert loaded.metrics.counts == whole.metrics.counts
 
 
-def test_a_loaded_learner_predicts_what_the_saved_one_does(tmp_path: Path) -> None:
-    learner, (x, y) = new(backbone=None, filters=2), herd(60)
-    learner.observe(x, y)
-    learner.predict(x)
-    learner.observe(*herd(30, seed=1))
-    learner.save(tmp_path / "herd")
-    loaded = Learner.load(tmp_path / "herd")
-    assert np.array_equal(learner.predict_proba(x), loaded.predict_proba(x))
-
-
 def test_a_file_of_images_that_only_wait(tmp_path: Path) -> None:
     learner = new(backbone=None, filters=2)
     learner.observe(*herd(4))
@@ -244,7 +234,7 @@ def test_forged_waiting_images_and_counts_are_refused(forge: Any, tmp_path: Path
 
 
 def test_a_snapshot_that_is_dropped_meanwhile_still_answers() -> None:
-    """`save` and `new_task` replace the snapshot while another thread predicts."""
+    """`new_task` replaces the snapshot while another thread predicts."""
     learner, (x, y) = new(), herd(60)
     learner.observe(x, y)
     wanted = learner.predict(x)
@@ -260,12 +250,11 @@ def test_a_snapshot_that_is_dropped_meanwhile_still_answers() -> None:
     assert dropped is not None
 
 
-@pytest.mark.parametrize("call", ["save", "new_task"])
-def test_predictions_do_not_wait_for_a_file_or_a_task(call: str, tmp_path: Path) -> None:
+def test_predictions_do_not_wait_for_the_end_of_a_task() -> None:
     learner, (x, y) = new(), herd(60)
     learner.observe(x, y)
     learner.predict(x)
     learner.observe(*herd(10, seed=1))
-    getattr(learner, call)(*[tmp_path / "herd"][: call == "save"])
+    learner.new_task()
     assert learner._predicting.snapshot is not None
     assert learner._predicting.snapshot.step == learner._training.steps

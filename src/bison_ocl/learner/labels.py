@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import warnings
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -11,16 +12,32 @@ from bison_ocl.errors import UserError
 
 
 class Labels:
-    """A growing list of distinct labels, at most `limit`."""
+    """Distinct labels with their class numbers, at most `limit`; in order of appearance.
+
+    A new label takes the lowest free number, so that one that was forgotten leaves its place.
+    """
 
     def __init__(self, limit: int | None = None) -> None:
-        self.all: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._limit = limit
         self._fit_for_files = True
 
     def __len__(self) -> int:
-        return len(self.all)
+        return len(self._numbers)
+
+    @property
+    def all(self) -> list[Hashable]:
+        return list(self._numbers)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The class number of each label."""
+        return list(self._numbers.values())
+
+    @property
+    def rows(self) -> int:
+        """Rows that heads need for these numbers."""
+        return max(self._numbers.values(), default=-1) + 1
 
     def number(self, label: Hashable) -> int:
         return self._numbers[label]
@@ -34,6 +51,13 @@ class Labels:
         longer.add(fresh)
         return longer
 
+    def without(self, labels: Iterable[Hashable]) -> Labels:
+        """The other labels, with their numbers."""
+        fewer = self._copy()
+        for label in labels:
+            fewer._numbers.pop(label, None)
+        return fewer
+
     def without_limit(self) -> Labels:
         """The same labels without a limit."""
         longer = self._copy()
@@ -42,22 +66,22 @@ class Labels:
 
     def _copy(self) -> Labels:
         other = copy.copy(self)
-        other.all, other._numbers = self.all.copy(), self._numbers.copy()
+        other._numbers = self._numbers.copy()
         return other
 
     def add(self, labels: Iterable[Hashable]) -> bool:
         """Add labels; whether any was new."""
-        before = len(self)
+        before, taken = len(self), set(self._numbers.values())
+        free = (number for number in itertools.count() if number not in taken)
         for label in labels:
             if label not in self._numbers:
                 self._warn_of_files(label)
-                self._numbers[label] = len(self.all)
-                self.all.append(label)
+                self._numbers[label] = next(free)
         return len(self) > before
 
     def check_room(self, labels: Iterable[Hashable]) -> None:
         """Refuse labels beyond the limit, or easily confused, before learning from them."""
-        found = distinct([*self.all, *labels])
+        found = distinct([*self._numbers, *labels])
         if self._limit is not None and len(found) > self._limit:
             *known, extra = list(found)[: self._limit + 1]
             listed = ", ".join(map(repr, known[:5])) + ", ..." * (len(known) > 5)
@@ -80,11 +104,11 @@ class Labels:
         return [encode(label) for label in self.all]
 
     @classmethod
-    def decoded(cls, values: list[Any], limit: int | None) -> Labels:
+    def decoded(cls, values: list[Any], numbers: list[int], limit: int | None) -> Labels:
         """Labels from a file, refused if one occurs twice."""
         labels = cls(limit)
         labels.check_room(found := [decode(value) for value in values])
-        labels.add(found)
+        labels._numbers = dict(zip(found, numbers, strict=True))
         if len(labels) < len(found):
             raise UserError("the file names a label twice: use another copy")
         return labels

@@ -238,11 +238,10 @@ class Learner:
     def save(self, path: str | Path) -> None:
         """Write the learner to one file, including images that wait for their batch.
 
-        A snapshot in use is brought up to date, so that the loaded learner predicts the same.
+        The file keeps the class means in use, so that a loaded learner predicts the same.
         """
         self._training.warn_of_refused_steps()
-        self._predicting.renew(self._training)
-        write(Path(path), self._training, self._counts)
+        write(Path(path), self._training, self._predicting, self._counts)
 
     def export(self, path: str | Path, input: str = "uint8") -> None:
         """Write what `predict` computes as an ONNX model (.onnx) or a torch.export program (.pt2).
@@ -274,6 +273,8 @@ class Learner:
         file = SavedLearner.read(Path(path))
         learner = cls(**file.arguments(method, backbone), device=device, compile=compile)
         file.restore(learner._training)
+        with learner._training.execution.active():
+            learner._predicting.snapshot = file.snapshot(learner._training)
         learner._counts = file.counts
         return learner
 

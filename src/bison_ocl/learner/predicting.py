@@ -68,5 +68,5 @@ def of_now(training: Training) -> Snapshot:
         raise UserError(f"nothing has been learned yet: {advice}")
     with torch.inference_mode(False), training.execution.active():
         training.warn_of_refused_steps()
-        labels, rule = tuple(training.labels.all), training.arguments.rule
+        rule, labels = training.arguments.rule, training.labels
         return taken(training.engine, rule, training.me, labels, training.steps)

@@ -15,6 +15,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.engine.step import Engine
 from bison_ocl.inference.rule import Rule
+from bison_ocl.learner.labels import Labels
 from bison_ocl.state import State
 
 
@@ -28,6 +29,8 @@ class Snapshot:
     """with a memory of no rows"""
     summary: Any
     labels: tuple[Hashable, ...]
+    numbers: tuple[int, ...]
+    """of each label: its class number, a column of the method's scores"""
     step: int
 
     def scores(self, x: Tensor) -> Tensor:
@@ -39,12 +42,14 @@ class Snapshot:
             found = self.engine.scores(self.me, self.summary, x)
         else:
             found = self.engine.scores_by(self.rule, self.me, self.summary, x)
-        return found[:, : len(self.labels)].cpu()
+        return self.by_label(found.cpu())
+
+    def by_label(self, scores: Tensor) -> Tensor:
+        """The columns of the labels, of scores [B, C]; a forgotten label may leave gaps."""
+        return scores[:, list(self.numbers)]
 
 
-def taken(
-    engine: Engine, rule: Rule | None, me: State, labels: tuple[Hashable, ...], step: int
-) -> Snapshot:
+def taken(engine: Engine, rule: Rule | None, me: State, labels: Labels, step: int) -> Snapshot:
     """The snapshot of a state that is learned from no further while this lasts."""
     me = me.averaged()
     summary = engine.summarise(me)
@@ -53,7 +58,7 @@ def taken(
     me = replace(me, memory=me.memory.without_rows())
     if me.seed.is_cuda:  # where a graph writes over its buffers
         me, summary = tree.map_leaves(torch.clone, (me, summary))
-    return Snapshot(engine, rule, me, summary, labels, step)
+    return Snapshot(engine, rule, me, summary, tuple(labels.all), tuple(labels.numbers), step)
 
 
 def is_due(step: int, snapshot: Snapshot | None, news: int, refresh: int) -> bool:

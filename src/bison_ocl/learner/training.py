@@ -105,7 +105,7 @@ class Training:
         batch, left = self.waiting[:size], self.waiting[size:]
         labels = self.labels.added(one.label for one in batch)
         fresh = len(labels) > len(self.labels)
-        body = self.with_room_for(len(labels))
+        body = self.with_room_for(labels.rows)
         if fresh and self.task_gap is not None and self.steps - self.news >= self.task_gap:
             body.end_task()
         numbers = torch.tensor([labels.number(one.label) for one in batch])
@@ -130,10 +130,10 @@ class Training:
         if self.body is not None:
             self.body.take(replace(self.body.me, closed=False))
 
-    def with_room_for(self, classes: int) -> Eager:
+    def with_room_for(self, rows: int) -> Eager:
         """The stepper with rows for all classes; heads double in size, and keep their old rows."""
         assert self.body is not None
-        while classes > self.body.me.classes:
+        while rows > self.body.me.classes:
             self.body.take(self.origin.larger(self.body.me))
         return self.body
 

@@ -52,7 +52,7 @@ class Answers(nn.Module):
         x = images if self._bytes else (images.clamp(0, 1) * 255).round() / 255
         own = dict(self.named_buffers())
         now = tree.walk(lambda path, leaf: own.get(name_of(path), leaf), self._tree)
-        scores = self._scores(**now, x=to_float(x))[:, : len(self._snapshot.labels)]
+        scores = self._snapshot.by_label(self._scores(**now, x=to_float(x)))
         return scores.argmax(1), scores, scores.softmax(1)
 
     def _scores(self, state: State, summary: Any, x: Tensor) -> Tensor:

@@ -16,6 +16,9 @@ from bison_ocl.learner.predicting import REFRESH
 from bison_ocl.learner.prequential import Prequential
 from bison_ocl.learner.saved.arrivals import arrivals_of
 from bison_ocl.learner.saved.counts import counts_of
+from bison_ocl.learner.saved.snapshots import snapshot_of
+from bison_ocl.learner.saved.writing import SCHEMA
+from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.learner.training import Training
 from bison_ocl.methods import METHODS, method_class, name_of
 from bison_ocl.methods.method import Method
@@ -40,7 +43,10 @@ class SavedLearner:
         tensors, values = checkpoint.read(path)
         if values.get("kind") != "learner":
             raise UserError(f"{path} is a checkpoint of `bison-ocl run`: expected a saved learner")
-        return cls(path, checkpoint.Header(values), tensors)
+        header = checkpoint.Header(values)
+        if "schema" in values and header["schema"].whole(least=2) > SCHEMA:
+            raise UserError(f"{path} was written by a later version of bison-ocl: update yours")
+        return cls(path, header, tensors)
 
     def value(self, name: str, missing: Any) -> Any:
         """A value of the header, or what counts for it in files written before it existed."""
@@ -76,7 +82,7 @@ class SavedLearner:
     def restore(self, training: Training) -> None:
         """Continue a fresh training where the file was written."""
         header, rows = self.header, self.header["rows"].whole(least=1)
-        labels = Labels.decoded([one.value for one in header["labels"].items()], rows)
+        labels = self.labels(rows)
         closed = training.classes is not None
         training.labels = labels if closed else labels.without_limit()
         shape = header["shape"].items()
@@ -85,13 +91,26 @@ class SavedLearner:
         checkpoint.check_fit(training.origin.form(sides, rows, closed), self.tensors)
         blank = training.origin.state(sides, rows, closed)
         me = checkpoint.unpack(blank, self.tensors, header["fixed"].by_name())
-        header["labels"].check(not bool(me.seen[len(labels) :].any()))
+        header["labels"].check(set(me.seen.nonzero().flatten().tolist()) <= set(labels.numbers))
         training.start(me)
         training.origin.start_from(me)
         training.news = training.steps - header["steps_without_news"].whole(most=training.steps)
         training.waiting = arrivals_of(header, self.tensors, sides)
         header["waiting"].check(training.room > 0)
         training.labels.check_room(one.label for one in training.waiting)
+
+    def labels(self, rows: int) -> Labels:
+        """The labels by class number; in earlier files they are numbered in their order."""
+        said = self.header["labels"].items()
+        numbers = list(range(len(said)))
+        if "numbers" in self.header.by_name():
+            numbers = [one.whole(most=rows - 1) for one in self.header["numbers"].items()]
+            self.header["numbers"].check(len(set(numbers)) == len(said) == len(numbers))
+        return Labels.decoded([one.value for one in said], numbers, rows)
+
+    def snapshot(self, training: Training) -> Snapshot | None:
+        """The snapshot that answered predictions when the file was written, if there was one."""
+        return snapshot_of(self.header, self.tensors, training)
 
     @property
     def counts(self) -> Prequential:

@@ -7,23 +7,30 @@ from pathlib import Path
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.labels import encode
+from bison_ocl.learner.predicting import Predicting
 from bison_ocl.learner.prequential import Prequential
 from bison_ocl.learner.saved.arrivals import packed_images
 from bison_ocl.learner.saved.counts import encoded_counts
+from bison_ocl.learner.saved.snapshots import packed_snapshot
 from bison_ocl.learner.training import Training
 from bison_ocl.methods import name_of
 from bison_ocl.methods.settings import settings_of
 
+SCHEMA = 2
+"""1: without this number; its readers know neither snapshots nor numbers of labels"""
 
-def write(path: Path, training: Training, counts: Prequential) -> None:
-    """Write all that `read` needs to go on, images that wait included."""
+
+def write(path: Path, training: Training, predicting: Predicting, counts: Prequential) -> None:
+    """Write all that is needed to go on and to predict the same, images that wait included."""
     me, made = training.me, training.arguments
     if me is None:
         raise UserError("nothing has been observed yet: call observe before save")
     tensors, fixed = checkpoint.pack(me)
-    tensors |= packed_images(training.waiting)
+    in_use, said_of_it = packed_snapshot(predicting, training)
+    tensors |= packed_images(training.waiting) | in_use
     header = {
         "kind": "learner",
+        "schema": SCHEMA,
         "method": name_of(type(made.method)),
         "settings": settings_of(made.method),
         "memory": made.memory,
@@ -33,6 +40,7 @@ def write(path: Path, training: Training, counts: Prequential) -> None:
         "shape": list(me.memory.x.shape[1:]),
         "backbone": "resnet18" if made.module is None else "module",
         "labels": training.labels.encoded(),
+        "numbers": training.labels.numbers,
         "task_gap": training.task_gap,
         "steps_without_news": training.steps - training.news,
         "waiting": [encode(one.label) for one in training.waiting],
@@ -42,4 +50,4 @@ def write(path: Path, training: Training, counts: Prequential) -> None:
         "rule": made.rule_name,
         "fixed": fixed,
     }
-    checkpoint.write(path, tensors, header)
+    checkpoint.write(path, tensors, header | said_of_it)
