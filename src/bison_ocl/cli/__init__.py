@@ -4,7 +4,7 @@
 def main() -> None:
     """Run the command and end the process."""
     try:
-        from bison_ocl.cli.start import start
+        from bison_ocl.cli.process.start import start
 
         start()
     except KeyboardInterrupt:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bison_ocl.cli.fail import fail
+from bison_ocl.cli.process.fail import fail
 from bison_ocl.errors import UserError, reason
 
 

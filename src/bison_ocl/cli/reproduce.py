@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bison_ocl.cli.fail import fail
+from bison_ocl.cli.process.fail import fail
 from bison_ocl.cli.options import (
     CheckpointEvery,
     Compiling,

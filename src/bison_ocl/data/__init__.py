@@ -29,7 +29,15 @@ DATASETS: dict[str, str] = {
 
 
 def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Dataset:
-    """The dataset of that name; only its own module is imported."""
+    """The dataset of that name; only its own module is imported.
+
+    validate: the share of the training images that takes the place of the test images.
+    """
+    if "validate" in options:
+        from bison_ocl.data.validation import check_share, held_out
+
+        check_share(share := options.pop("validate"))
+        return held_out(load(name, data_dir, **options), share)
     module = module_of(name)
     check_options(name, options)
     if not hasattr(module, "source"):

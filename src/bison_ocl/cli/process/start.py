@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from bison_ocl.cli.fail import explained, fail
-from bison_ocl.cli.interrupt import STOPPED, TOLD, ending_imports
-from bison_ocl.cli.output import forgiving, undelivered
+from bison_ocl.cli.process.fail import explained, fail
+from bison_ocl.cli.process.interrupt import STOPPED, TOLD, ending_imports
+from bison_ocl.cli.process.output import forgiving, undelivered
 from bison_ocl.errors import reason
 
 CLOSED = 1

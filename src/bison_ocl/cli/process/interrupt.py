@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from bison_ocl.cli.output import tell
+from bison_ocl.cli.process.output import tell
 
 STOPPED = 130
 """the exit status after Ctrl-C"""

@@ -6,7 +6,7 @@ import errno
 import sys
 from typing import NoReturn
 
-from bison_ocl.cli.output import tell
+from bison_ocl.cli.process.output import tell
 from bison_ocl.errors import UserError, reason, shortage
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

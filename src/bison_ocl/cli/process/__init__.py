@@ -1,0 +1,1 @@
+"""The process of the command: start, interrupts, output and exit statuses."""
