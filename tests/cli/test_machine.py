@@ -198,7 +198,14 @@ sys.meta_path.insert(0, Finder())
 
 @pytest.mark.parametrize(
     "name",
-    ["bison_ocl.cli.process.start", "bison_ocl.errors", "typer", "torch", "numpy.linalg", "safetensors"],
+    [
+        "bison_ocl.cli.process.start",
+        "bison_ocl.errors",
+        "typer",
+        "torch",
+        "numpy.linalg",
+        "safetensors",
+    ],
 )
 def test_ctrl_c_while_something_is_imported(name: str, tmp_path: Path) -> None:
     said = called(

@@ -107,9 +107,16 @@ def test_run_writes_records_and_prints_their_table(call: Call, tmp_path: Path) -
         parts.append(f"{values.mean():.1f} ± {values.std(ddof=1):.1f} (2)")
     (shown,) = [line for line in lines if line.startswith("BISON (")]
     assert shown.endswith(f") {' '.join(parts)} –")
-    hint = said.err.splitlines()[-1]
-    assert hint.startswith("AI needs FINE-TUNE on the same seeds: bison-ocl run finetune --data ")
-    assert f"--seeds 0,3 --out {tmp_path}" in hint
+    assert said.err.splitlines()[-1].startswith("AI needs FINE-TUNE on the same seeds: repeat ")
+    words = ["--seeds", "0,3", "--with-reference", "--set", "beta=0.1", "--out", tmp_path]
+    said = call("run", "bison", *SMALL, *words)  # the preset's beta: the same runs
+    assert "AI needs" not in said.err
+    assert said.err.count("skipped") == 2
+    assert [(record["method"], record["memory"]) for record in records(tmp_path)[2:]] == [
+        ("finetune", 0)
+    ] * 2
+    kept = records(tmp_path)[-1]["settings"]
+    assert (kept["filters"], kept["stream_batch"]) == (1, 70)
 
 
 def check_schema(record: dict[str, Any]) -> None:
@@ -141,10 +148,14 @@ def test_runs_of_other_precisions_are_other_runs(call: Call, tmp_path: Path) -> 
     words = ("run", "er", *SMALL, "--out", tmp_path)
     assert call(*words).status == 0
     assert "is finished" in call(*words, "--precision", "fp32").err  # a CPU has no TF32
-    said = call(*words, "--precision", "bf16")
+    said = call(*words, "--precision", "bf16", "--with-reference")
     assert said.status == 0
     assert "is finished" not in said.err
-    assert " --precision bf16 --set filters=1 --set stream_batch=70" in said.err.splitlines()[-1]
+    assert [(one["method"], one["precision"]) for one in records(tmp_path)] == [
+        ("er", "fp32"),
+        ("finetune", "bf16"),
+        ("er", "bf16"),
+    ]
     first, second = records(tmp_path)
     assert [record["precision"] for record in (first, second)] == ["fp32", "bf16"]
     assert first["losses"]["steps"] == second["losses"]["steps"] == list(range(1, 21))
@@ -268,7 +279,18 @@ RUN = ["run", "bison", "--data", "split-digits"]
             [*RUN, "--memory", "15", "--set", "buffer_batch=16"],
             ["replay batch 16: raise the memory"],
         ),
-        ([*RUN, "--memory", "-1"], ["--memory -1: expected 0 or more"]),
+        ([*RUN, "--memory", "-1"], ["--memory -1: expected whole numbers, 0 or more"]),
+        (["run", "er,bisson", "--data", "split-digits"], ["did you mean 'bison'?"]),
+        (["run", ",", "--data", "split-digits"], ["--methods is empty"]),
+        ([*RUN, "--memory", "20,x"], ["--memory x: expected whole numbers"]),
+        ([*RUN, "--memory", "20,9"], ["memory 9 is smaller than the replay batch 10"]),
+        ([*RUN, "--set", "beta=0.1,"], ["expected values between the commas"]),
+        (["run", "er,scr", "--data", "split-digits", "--set", "beta=1"], ["setting 'beta'"]),
+        (["run", "er,bison", "--data", "split-digits", "--set", "beta=x"], ["bison: beta=x"]),
+        ([*RUN, "--memory", "50,100", "--save-model"], ["--save-model is for one method"]),
+        ([*RUN, "--validate", "1"], ["--validate 1: expected a number between 0 and 1"]),
+        ([*RUN, "--processes", "0"], ["--processes 0: expected a number above 0"]),
+        ([*RUN, "--address", "auto"], ["add --engine ray"]),
         ([*RUN, "--checkpoint-every", "0"], ["--checkpoint-every 0: expected a number above 0"]),
         (
             [*RUN, "--checkpoint-every", "nan"],
@@ -513,4 +535,4 @@ def test_results_of_other_images_are_not_taken_for_these(
 def test_a_loss_beyond_all_bounds_is_pointed_out(call: Call, tmp_path: Path) -> None:
     said = call("run", "er", *SMALL, "--set", "lr=1e38", "--out", tmp_path)
     assert said.status == 0
-    assert "er: the loss of 1 run was not finite" in said.err
+    assert f"{tmp_path.name}: the loss of 1 run was not finite" in said.err

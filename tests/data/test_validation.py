@@ -1,4 +1,4 @@
-"""Training images held out for validation: which, how many, and that no test image is among them."""
+"""Training images held out for validation: which, how many, and that none is a test image."""
 
 from __future__ import annotations
 

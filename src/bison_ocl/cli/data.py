@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bison_ocl.cli.options import DataDir, HeldOut, ImageSize, Tasks, folder_option, folder_options
+from bison_ocl.cli.options import DataDir, HeldOut, ImageSize, Tasks, data_options, folder_option
 
 if TYPE_CHECKING:
     from bison_ocl.data.storage.fetch import Watch
@@ -66,7 +66,7 @@ def check(
     from bison_ocl.data.storage.cache import state_of_cache
     from bison_ocl.data.storage.places import cache_folder
 
-    source = source_of(name, data_dir, **folder_options(image_size, tasks, held_out))
+    source = source_of(name, data_dir, **data_options(image_size, tasks, held_out))
     findings = check(source)
     print("\n".join(describe(findings)))
     print(f"contact sheet: {save(findings, out)}")

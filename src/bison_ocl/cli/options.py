@@ -56,6 +56,13 @@ HeldOut = Annotated[
     float | None,
     typer.Option(help="folder:PATH only: fraction of images held out for testing (default: 0.2)."),
 ]
+Validate = Annotated[
+    float | None,
+    typer.Option(
+        help="Hold out this share of each task's training images, such as 0.1, and score on them "
+        "instead of the test images (default: none)."
+    ),
+]
 
 
 def chosen_device(name: str) -> str:
@@ -67,11 +74,14 @@ def chosen_device(name: str) -> str:
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
 
 
-def folder_options(
-    image_size: int | None, tasks: int | None, held_out: float | None
+def data_options(
+    image_size: int | None = None,
+    tasks: int | None = None,
+    held_out: float | None = None,
+    validate: float | None = None,
 ) -> dict[str, Any]:
-    """The given options for a folder of images."""
-    said = {"image_size": image_size, "tasks": tasks, "held_out": held_out}
+    """The given options of a dataset; all but `validate` are for a folder of images."""
+    said = {"image_size": image_size, "tasks": tasks, "held_out": held_out, "validate": validate}
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -80,3 +90,19 @@ def check_positive(**options: float | None) -> None:
     for name, value in options.items():
         if value is not None and not value > 0:
             raise UserError(f"--{name.replace('_', '-')} {value:g}: expected a number above 0")
+
+
+def parts(option: str, text: str | None) -> list[str]:
+    """`er,bison` as a list; empty if the option is not given."""
+    if text is None:
+        return []
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise UserError(f"--{option} is empty: omit the option for all")
+    return found
+
+
+def whole_number(option: str, text: str) -> int:
+    if not text.isdecimal():
+        raise UserError(f"--{option} {text}: expected whole numbers, 0 or more, such as 200,500")
+    return int(text)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bison_ocl.cli.options import folder_option
 from bison_ocl.errors import UserError
+
+if TYPE_CHECKING:
+    from bison_ocl.experiments.records.record import Record
+    from bison_ocl.report.study.entry import Entry
 
 
 def report(
@@ -57,6 +61,22 @@ def write_and_show(
         say(f"note: {warning}")
     interactive = f"report: {written.page}; for" if written.page else "report: for"
     print(f"{interactive} reading and printing: {written.results}")
+
+
+def show_runs(name: str, found: Sequence[Record], beside: Sequence[Record]) -> list[Entry]:
+    """Print the table of some runs, with AI from FINE-TUNE beside them; its entries."""
+    from bison_ocl.experiments.terminal.bar import say
+    from bison_ocl.report.formats.text import show
+    from bison_ocl.report.study.study import doubts, prepared
+    from bison_ocl.report.tables.layouts import overview
+
+    entries = prepared(found, beside=beside)
+    show(overview(name, entries))
+    for doubt in doubts(name, entries):
+        say(doubt)
+    if any(entry.reference is None for entry in entries):
+        say("AI needs FINE-TUNE on the same seeds: repeat the command with --with-reference")
+    return entries
 
 
 def demo(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bison_ocl.cli.process.fail import fail
+from bison_ocl.cli.carrying import Address, Engine, Processes, carry_out, chosen_engine, device_of
 from bison_ocl.cli.options import (
     CheckpointEvery,
     Compiling,
@@ -21,13 +20,15 @@ from bison_ocl.cli.options import (
     check_positive,
     chosen_device,
     folder_option,
+    parts,
+    whole_number,
 )
+from bison_ocl.cli.process.fail import fail
 from bison_ocl.cli.report import write_and_show
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.results import RESULTS
 
 if TYPE_CHECKING:
-    from bison_ocl.experiments.carry.work import Carry
     from bison_ocl.experiments.plan.plan import Plan
     from bison_ocl.experiments.plan.units import Options
 
@@ -63,16 +64,9 @@ def reproduce(
     device: Device = "auto",
     precision: Precision = "tf32",
     compiling: Compiling = False,
-    engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="Train on this machine or on a Ray cluster.")
-    ] = "local",
-    address: Annotated[
-        str | None,
-        typer.Option(help="Address of the Ray cluster (default: $RAY_ADDRESS, or start one here)."),
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(help="Processes (default: one per core, or one on a GPU).")
-    ] = None,
+    engine: Engine = "local",
+    address: Address = None,
+    processes: Processes = None,
     checkpoint_every: CheckpointEvery = 30.0,
     out: Annotated[Path, folder_option(help="Folder for all items and the report.")] = Path(
         "reproduction"
@@ -105,8 +99,9 @@ def reproduce(
         if len(plans) > 1:
             print("Runs that items share are trained once, for the first item, and copied.")
         return
-    elsewhere = engine == "ray" and device == "cuda"  # the GPU is on another node
-    where = device if elsewhere else chosen_device(device)
+    where = device_of(engine, device)
+    from bison_ocl.experiments.tracking import tracker
+
     engines = {
         found.name: chosen_engine(engine, address, where, processes, found.item.alone)
         for found in plans
@@ -118,51 +113,11 @@ def reproduce(
         "data_dir": data_dir,
         "checkpoint_every": checkpoint_every,
     }
-    failed = carry_out(plans, engines, out, track, how)
+    failed = carry_out(plans, engines, out, tracker(track, out) if track else None, how)
     write_report([found.name for found in plans], out)
     if failed:
         runs = sum(found.runs for found in plans)
         fail(f"{failed} of {runs} runs failed; repeat the command to retry them", 1)
-
-
-def carry_out(
-    plans: Sequence[Plan], engines: dict[str, Carry], out: Path, track: str | None, how: Options
-) -> int:
-    """Carry out plans in turn; the number of failed runs."""
-    from bison_ocl.experiments.carry.reproduce import reproduce
-    from bison_ocl.experiments.records.results import whole
-    from bison_ocl.experiments.terminal.bar import say
-    from bison_ocl.experiments.terminal.board import showing
-    from bison_ocl.experiments.tracking import track_all, tracked, tracker
-
-    tracking = tracker(track, out) if track else None
-    failed = 0
-    for found in plans:
-        engine, together = engines[found.name], found.item.alone or how["device"] == "cuda"
-        engine = tracked(engine, tracking) if tracking else engine
-        for outcome in reproduce(found, out, together, engine, showing, say, **how):
-            failed += len(outcome.job.seeds) - len(outcome.records)
-        if tracking:  # runs finished earlier too
-            track_all(whole(out / found.name / RESULTS), tracking)
-    return failed
-
-
-def chosen_engine(
-    name: str, address: str | None, device: str, processes: int | None, alone: bool
-) -> Carry:
-    """The engine with its options. alone: one unit at a time"""
-    if name == "ray":
-        if alone:
-            raise UserError("time and efficiency measure one machine: leave out --engine ray")
-        from bison_ocl.experiments.carry import cluster
-
-        return partial(cluster.carry_out, address=address)
-    if address is not None:
-        raise UserError("--address is for a Ray cluster: add --engine ray")
-    from bison_ocl.experiments.carry import local
-
-    at_once = 1 if alone else processes or local.usual_processes(device)
-    return partial(local.carry_out, processes=at_once, warm_up=alone)
 
 
 def write_report(names: Sequence[str], out: Path) -> None:
@@ -209,22 +164,6 @@ def list_items(device: str, precision: Precision, processes: int | None) -> None
         f"Estimates: a step of ER takes {1e3 * step:.3g} ms{alone}, measured now; other methods "
         f"scale by images per step; processes: {at_once}. They may be wrong by a factor of two."
     )
-
-
-def parts(option: str, text: str | None) -> list[str]:
-    """`er,bison` as a list; empty if the option is not given."""
-    if text is None:
-        return []
-    found = [part.strip() for part in text.split(",") if part.strip()]
-    if not found:
-        raise UserError(f"--{option} is empty: omit the option for all")
-    return found
-
-
-def whole_number(option: str, text: str) -> int:
-    if not text.isdecimal():
-        raise UserError(f"--{option} {text}: expected whole numbers, such as 200,500")
-    return int(text)
 
 
 def assignments(settings: list[str] | None) -> tuple[tuple[str, str], ...]:

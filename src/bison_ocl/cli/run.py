@@ -1,14 +1,15 @@
-"""`run`: train one method on one dataset."""
+"""`run`: train methods on a dataset, one run after another or as a sweep."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bison_ocl.cli.carrying import Address, Engine, Processes, chosen_engine, device_of
 from bison_ocl.cli.options import (
     CheckpointEvery,
     Compiling,
@@ -19,37 +20,68 @@ from bison_ocl.cli.options import (
     Precision,
     Tasks,
     Track,
+    Validate,
     check_positive,
-    chosen_device,
+    data_options,
     folder_option,
-    folder_options,
+    parts,
+    whole_number,
 )
+from bison_ocl.cli.sweep import sweep
 from bison_ocl.errors import UserError
 
 if TYPE_CHECKING:
+    from bison_ocl.experiments.plan.units import Options
+    from bison_ocl.experiments.tracking import Track as Tracker
     from bison_ocl.experiments.train.runner import Job
+
+Axes = dict[str, Sequence[str]]
+"""values by setting, as text"""
+MEMORY = 1000
+"""images, where no size is given"""
 
 
 def run(
     method: Annotated[
-        str, typer.Argument(help="Method, or path/to/mine.py:Mine; see `bison-ocl methods`.")
+        str,
+        typer.Argument(
+            help="Method, path/to/mine.py:Mine, or several with commas; see `bison-ocl methods`."
+        ),
     ],
     data: Annotated[str, typer.Option(help="Dataset; see `bison-ocl datasets`.")],
-    memory: Annotated[int, typer.Option(help="Capacity of the memory in images.")] = 1000,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Capacity of the memory in images, or several: 50,100 (default: 1000)."),
+    ] = None,
     stream: Annotated[
         str, typer.Option(help="Stream, such as blurry:disjoint=50; see `bison-ocl streams`.")
     ] = "class-incremental",
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-9 or 0,2,5.")] = "0",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Setting of the method, key=value; repeatable."),
+        typer.Option(
+            "--set",
+            help="Setting, key=value, or several values: beta=0.05,0.1; for every method that "
+            "reads it; repeatable. See `bison-ocl methods NAME`.",
+        ),
     ] = None,
+    grid: Annotated[
+        Path | None,
+        folder_option(help="TOML or JSON file with values by setting: beta = [0.05, 0.1]."),
+    ] = None,
+    validate: Validate = None,
+    with_reference: Annotated[
+        bool, typer.Option("--with-reference", help="Also train FINE-TUNE, which AI needs.")
+    ] = False,
     device: Device = "auto",
     out: Annotated[Path, folder_option(help="Folder for results.jsonl and checkpoints.")] = Path(
         "runs"
     ),
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue interrupted seeds from their checkpoints.")
+        bool,
+        typer.Option(
+            "--resume", help="Continue interrupted seeds from their checkpoints; sweeps always do."
+        ),
     ] = False,
     checkpoint_every: CheckpointEvery = 30.0,
     save_model: Annotated[
@@ -75,85 +107,104 @@ def run(
     ] = None,
     precision: Precision = "tf32",
     compiling: Compiling = False,
+    engine: Engine = "local",
+    address: Address = None,
+    processes: Processes = None,
     track: Track = None,
     data_dir: DataDir = None,
     image_size: ImageSize = None,
     tasks: Tasks = None,
     held_out: HeldOut = None,
 ) -> None:
-    """Train one method on one dataset and print its metrics."""
+    """Train methods on a dataset and print their metrics.
+
+    Lists of methods, memory sizes or values make a sweep, which trains runs in parallel.
+    """
     from bison_ocl.experiments.records.spec import parse_seeds
 
     asked = parse_seeds(seeds)
-    if memory < 0:
-        raise UserError(f"--memory {memory}: expected 0 or more")
-    check_positive(checkpoint_every=checkpoint_every)
+    sizes = [whole_number("memory", part) for part in parts("memory", memory)]
+    check_positive(checkpoint_every=checkpoint_every, processes=processes)
+    check_positive(seeds_at_once=seeds_at_once)
+    from bison_ocl.experiments.plan.grid import Grid
+    from bison_ocl.experiments.plan.plan import merged
+    from bison_ocl.experiments.plan.units import job_of
+    from bison_ocl.experiments.tracking import tracker
+    from bison_ocl.methods import named
+
+    names = [named(text) for text in parts("methods", method)]
+    axes = values(settings or [], average, grid)
+    memories = memory_sizes(sizes, axes.get("memory", ()))
+    axes = {name: found for name, found in axes.items() if name != "memory"}
+    chosen = Grid(names, data, memories, axes, stream, readouts(also or [], average))
+    how: Options = {
+        "device": device_of(engine, device),
+        "precision": precision,
+        "compiling": compiling,
+        "data_dir": data_dir,
+        "data_options": data_options(image_size, tasks, held_out, validate),
+        "checkpoint_every": checkpoint_every,
+        "seeds_at_once": seeds_at_once,
+    }
+    carry = chosen_engine(engine, address, how["device"], processes, alone=False)
+    cells = chosen.cells()
+    tracking = tracker(track, out) if track else None
+    if len(cells) > 1 or engine == "ray" or processes:
+        refuse_models(save_model)
+        chosen = replace(chosen, stream=canonical_stream(stream, data, how))
+        references = chosen.references() if with_reference else ()
+        sweep([*references, *chosen.cells()], asked, out, carry, tracking, how)
+        return
+    cells = merged([*(chosen.references() if with_reference else ()), *cells])
+    jobs = [job_of(cell, asked, out, **how) for cell in cells]
+    one_by_one([replace(job, resume=resume, save_model=save_model) for job in jobs], tracking)
+
+
+def one_by_one(jobs: Sequence[Job], track: Tracker | None) -> None:
+    """Train jobs in this process, the method after its reference, and print a table."""
+    from bison_ocl.cli.report import show_runs
     from bison_ocl.experiments.records.results import read
     from bison_ocl.experiments.terminal.bar import say, watching
-    from bison_ocl.experiments.tracking import track_all, tracker
-    from bison_ocl.experiments.train.runner import Job, run
-    from bison_ocl.methods import named
-    from bison_ocl.methods.outside import source_of
-    from bison_ocl.methods.settings import parse
-    from bison_ocl.report.formats.text import show
-    from bison_ocl.report.study.study import doubts, prepared
-    from bison_ocl.report.tables.layouts import overview
+    from bison_ocl.experiments.tracking import track_all
+    from bison_ocl.experiments.train.runner import run
 
-    name = named(method)
-    job = Job(
-        name,
-        data,
-        memory,
-        asked,
-        parse(settings or []) | ({} if average is None else {"average": str(average)}),
-        out,
-        device=chosen_device(device),
-        resume=resume,
-        checkpoint_every=checkpoint_every,
-        save_model=save_model,
-        stream=stream,
-        data_dir=data_dir,
-        data_options=folder_options(image_size, tasks, held_out),
-        also=readouts(also or [], average),
-        seeds_at_once=seeds_at_once,
-        precision=precision,
-        compiling=compiling,
-        source=source_of(name),
-    )
-    tracking = tracker(track, out) if track else None
-    found = run(job, watching, say)
-    everything = read(job.results)
-    entries = prepared(found, beside=everything)
-    show(overview(out.name, entries))
-    for doubt in doubts(name, entries):
-        say(doubt)
-    if tracking:
-        track_all(found, tracking)
-    if any(entry.reference is None for entry in entries):
-        say(f"AI needs FINE-TUNE on the same seeds: {shlex.join(reference(job, seeds))}")
+    found = [record for job in jobs for record in run(job, watching, say)]
+    if track:
+        track_all(found, track)
+    show_runs(jobs[0].out.name, found, beside=read(jobs[0].results))
+
+
+def values(settings: Sequence[str], average: float | None, grid: Path | None) -> Axes:
+    """The values of every setting, from the command line and a grid file."""
+    from bison_ocl.experiments.plan.grid import joined, listed
+    from bison_ocl.experiments.plan.grid_file import values_in
+    from bison_ocl.methods.settings import parse
+
+    given = parse(settings) | ({} if average is None else {"average": str(average)})
+    return joined(listed(given), values_in(grid) if grid else {})
+
+
+def memory_sizes(given: Sequence[int], in_grid: Sequence[str]) -> Sequence[int]:
+    """The memory sizes of --memory or of a grid file, or the default."""
+    if given and in_grid:
+        raise UserError("memory is given by --memory and in the grid: give it once")
+    return given or [whole_number("memory", text) for text in in_grid] or [MEMORY]
+
+
+def canonical_stream(stream: str, data: str, how: Options) -> str:
+    """The stream as records name it; the dataset is opened, so errors come before the first run."""
+    from bison_ocl.data import load
+    from bison_ocl.stream.streams import canonical
+
+    return canonical(stream, load(data, how["data_dir"], **how["data_options"]))
+
+
+def refuse_models(wanted: bool) -> None:
+    if wanted:
+        raise UserError("--save-model is for one method and one choice of settings: leave it out")
 
 
 def readouts(texts: Sequence[str], average: float | None) -> tuple[str, ...]:
     """The names of --also, each once, with `averaged` if weights are averaged."""
     names = [name.strip() for text in texts for name in text.split(",")]
     return tuple(dict.fromkeys([*names, "averaged"] if average else names))
-
-
-def reference(job: Job, seeds: str) -> list[str]:
-    """The command that trains the FINE-TUNE reference for the AI of a job."""
-    from bison_ocl.experiments.plan.paper import REFERENCE
-    from bison_ocl.experiments.plan.plan import settings_read_by
-    from bison_ocl.experiments.records.spec import PLAIN
-    from bison_ocl.stream.streams import DEFAULT
-
-    words = ["bison-ocl", "run", REFERENCE, "--data", job.data, "--seeds", seeds]
-    words += ["--out", str(job.out)]
-    words += ["--stream", job.stream] if job.stream != DEFAULT else []
-    words += ["--data-dir", str(job.data_dir)] if job.data_dir else []
-    words += ["--precision", job.precision] if job.precision != PLAIN else []
-    shared = settings_read_by(REFERENCE)
-    for name, value in job.settings.items():
-        words += ["--set", f"{name}={value}"] if name in shared else []
-    for name, value in job.data_options.items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
-    return words

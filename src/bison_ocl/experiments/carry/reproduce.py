@@ -79,8 +79,8 @@ def reproduce(
             now.book.add(record)
         todo = [unit for job, left in now.left for unit in units(job, left, together)]
         runs = sum(len(unit.seeds) for unit in todo)
-        taken = f"{len(now.elsewhere)} copied from other items"
-        say(f"{plan.name}: {runs} runs to do, {len(now.finished)} finished, {taken}")
+        taken = f", {len(now.elsewhere)} copied from other items" if plan.copies else ""
+        say(f"{plan.name}: {runs} runs to do, {len(now.finished)} finished{taken}")
         failed: list[Outcome] = []
         if todo:
             with show(todo) as board:
@@ -93,7 +93,8 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
     """Sort the runs of a plan: finished here, finished in another item, or missing."""
     folder = out / plan.name
     book = Ledger(folder / RESULTS)
-    others = {} if plan.item.alone else ledger.beside(folder, ALONE, say)
+    apart = plan.item.alone or not plan.copies
+    others = {} if apart else ledger.beside(folder, ALONE, say)
     now, seen = Standing(book, [], [], []), set()
     for job in jobs(plan, folder / "work", **options):
         rest: list[Spec] = []

@@ -38,6 +38,8 @@ class Plan:
     item: Item
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
+    copies: bool = True
+    """whether runs of other items in the same folder are copied"""
 
     @property
     def runs(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from bison_ocl.experiments.plan.paper import Cell
 from bison_ocl.experiments.plan.plan import Plan
@@ -22,8 +22,9 @@ class Options(TypedDict, total=False):
     precision: str
     compiling: bool
     data_dir: Path | None
+    data_options: dict[str, Any]
     checkpoint_every: float
-    seeds_at_once: int
+    seeds_at_once: int | None
 
 
 def jobs(plan: Plan, work: Path, **options: Unpack[Options]) -> list[Job]:

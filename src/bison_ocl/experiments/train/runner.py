@@ -13,20 +13,20 @@ from bison_ocl.data import load
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.data.storage.places import cache_folder
 from bison_ocl.engine.execution import is_cuda
-from bison_ocl.errors import UserError, unknown
+from bison_ocl.errors import UserError
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ, digests
 from bison_ocl.experiments.records.ledger import by_identity, looked_up
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec
 from bison_ocl.experiments.train import devices
+from bison_ocl.experiments.train.also import check_also
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.train.run import Run, Saving, Watcher
 from bison_ocl.files.checkpoint import DamagedFile
 from bison_ocl.files.durable import check_writable, settle, telling
 from bison_ocl.files.lock import claimed
-from bison_ocl.inference.readouts import READOUTS
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import Source, admit, check_source
 from bison_ocl.methods.settings import configured, settings_of
@@ -245,14 +245,3 @@ def check_interrupted(job: Job, specs: Sequence[Spec]) -> None:
                 f"seed {spec.seed} was interrupted: continue it with --resume, "
                 f"or remove {job.checkpoint(spec)} to restart it"
             )
-
-
-def check_also(readouts: Sequence[str], method: Method) -> None:
-    """Refuse readouts that do not exist or do not apply to the method."""
-    for name in readouts:
-        if name not in READOUTS:
-            raise UserError(unknown("rule for --also", name, READOUTS))
-        if READOUTS[name].rule is not None and not method.replays:
-            raise UserError(f"--also {name} needs a memory, but this method has none")
-        if READOUTS[name].weights == "averaged" and not method.average:
-            raise UserError(f"--also {name} needs averaged weights: add --average 0.995")

@@ -24,6 +24,8 @@ DATA = {
     "split-digits": "Split Digits",
 }
 """in the paper's order"""
+VALIDATE = "validate"
+"""the option of a run that is scored on held-out training images, not on test images"""
 
 
 def method_name(method: str, declared: str | None = None) -> str:
@@ -46,9 +48,17 @@ def memory_name(memory: int) -> str:
 
 def stream_name(run: Spec) -> str:
     """Dataset, how a folder was cut and the stream if it is not the usual one."""
-    options = [f"{key}={value}" for key, value in run.data_options.items()]
+    options = [data_option(*option) for option in run.data_options.items()]
     unusual = [run.stream] if run.stream != DEFAULT else []
     return ", ".join([data_name(run.data), *options, *unusual])
+
+
+def data_option(name: str, value: Any) -> str:
+    """`tasks=3`; validation in words, because it says what was measured."""
+    validation = (
+        f"validated on {100 * value:g} % of the training images" if name == VALIDATE else ""
+    )
+    return validation or f"{name}={value}"
 
 
 CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}

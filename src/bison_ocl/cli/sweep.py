@@ -1,0 +1,42 @@
+"""`run` with lists of methods, memory sizes or values: a sweep, carried out like `reproduce`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bison_ocl.cli.carrying import carry_out
+from bison_ocl.cli.process.fail import fail
+from bison_ocl.cli.report import show_runs
+
+if TYPE_CHECKING:
+    from bison_ocl.experiments.carry.work import Carry
+    from bison_ocl.experiments.plan.paper import Cell
+    from bison_ocl.experiments.plan.units import Options
+    from bison_ocl.experiments.tracking import Track
+
+
+def sweep(
+    cells: Sequence[Cell],
+    seeds: Sequence[int],
+    out: Path,
+    engine: Carry,
+    track: Track | None,
+    how: Options,
+) -> None:
+    """Train what is missing, then print a table and the best settings. how: of all runs"""
+    from bison_ocl.experiments.carry.reproduce import standing
+    from bison_ocl.experiments.plan.grid import swept
+    from bison_ocl.experiments.terminal.bar import say
+    from bison_ocl.report.study.best import best_settings
+
+    plan = swept(out.name, cells, seeds)
+    failed = carry_out([plan], {plan.name: engine}, out.parent, track, how)
+    now = standing(plan, out.parent, say, **how)
+    if now.finished:
+        entries = show_runs(plan.name, now.finished, beside=list(now.book.found.values()))
+        for line in best_settings(entries):
+            print(line)
+    if failed:
+        fail(f"{failed} of {plan.runs} runs failed; repeat the command to retry them", 1)
