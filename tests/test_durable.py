@@ -14,10 +14,10 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.files import durable
 from bison_ocl.files.durable import (
-    beside,
     check_writable,
     replaced_together,
     settle,
+    temporary_name,
     write_atomically,
 )
 from tests.experiments.disk import complaint, failing
@@ -60,7 +60,7 @@ def test_two_processes_that_write_one_file_leave_it_whole(tmp_path: Path) -> Non
 def test_what_killed_processes_left_is_cleared_and_no_more(tmp_path: Path) -> None:
     path, child = tmp_path / "file", subprocess.Popen(["true"])
     child.wait()
-    mine, plain = beside(path), f".{path.name}.partial"
+    mine, plain = temporary_name(path), f".{path.name}.partial"
     gone = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{child.pid}-"))
     far = gone.with_name(gone.name.replace(durable.host(), "0" * 8))
     old = far.with_name(far.name.replace("0" * 8, "1" * 8))

@@ -30,13 +30,13 @@ def moments(x: Tensor, parts: int) -> tuple[Tensor, Tensor]:
 
 
 def normalised(
-    x: Tensor, scale: Tensor, shift: Tensor, beside: Tensor | None, relu: bool, parts: int
+    x: Tensor, scale: Tensor, shift: Tensor, residual: Tensor | None, relu: bool, parts: int
 ) -> Tensor:
-    """x, beside: [B, H, W, C], scale, shift: [C] -> like x; each part normalised by itself"""
+    """x, residual: [B, H, W, C], scale, shift: [C] -> like x; each part normalised by itself"""
     rows = zip(x.chunk(parts), *moments(x, parts), strict=True)
     y = torch.cat([(part - mean) / (variance + EPSILON).sqrt() for part, mean, variance in rows])
     y = y * scale + shift
-    y = y if beside is None else y + beside
+    y = y if residual is None else y + residual
     return y.relu() if relu else y
 
 

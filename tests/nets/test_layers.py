@@ -22,9 +22,9 @@ def params() -> dict[str, Tensor]:
     }
 
 
-def passed(precision: Precision, relu: bool = True, beside: Tensor | None = None) -> Tensor:
+def passed(precision: Precision, relu: bool = True, residual: Tensor | None = None) -> Tensor:
     x = numbers(5, 3, 6, 7, seed=3, dtype=torch.float32)
-    return Layers(params(), STATS, "batch", precision)("a", x, 2, beside, relu)
+    return Layers(params(), STATS, "batch", precision)("a", x, 2, residual, relu)
 
 
 @pytest.mark.parametrize("relu", [True, False])
@@ -33,9 +33,9 @@ def test_a_layer_is_convolution_normalisation_addition_and_relu(relu: bool, add:
     own, x = params(), numbers(5, 3, 6, 7, seed=3, dtype=torch.float32)
     y = F.conv2d(x, own["a.weight"], stride=2, padding=1)
     y = F.batch_norm(y, None, None, own["a.scale"], own["a.shift"], training=True)
-    beside = numbers(*y.shape, seed=4, dtype=torch.float32) if add else None
-    y = y if beside is None else y + beside
-    assert torch.equal(passed("fp32", relu, beside), y.relu() if relu else y)
+    residual = numbers(*y.shape, seed=4, dtype=torch.float32) if add else None
+    y = y if residual is None else y + residual
+    assert torch.equal(passed("fp32", relu, residual), y.relu() if relu else y)
 
 
 def test_tf32_changes_nothing_on_the_cpu() -> None:

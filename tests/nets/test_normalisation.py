@@ -20,7 +20,7 @@ Values = dict[str, Tensor]
 each_kind = [
     pytest.mark.parametrize("parts", [1, 2]),
     pytest.mark.parametrize("relu", [True, False], ids=["relu", "no relu"]),
-    pytest.mark.parametrize("add", [True, False], ids=["beside", "nothing beside"]),
+    pytest.mark.parametrize("add", [True, False], ids=["residual", "no residual"]),
 ]
 
 
@@ -31,19 +31,19 @@ def every_kind(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def values_of(add: bool, *runs: int) -> Values:
-    """x, scale, shift, perhaps what stands beside, and slopes at the outputs."""
+    """x, scale, shift, perhaps a residual, and slopes at the outputs."""
     found = {
         "x": 2 * numbers(*runs, *SIZE, seed=1) + 1,
         "scale": numbers(*runs, SIZE[-1], seed=2),
         "shift": numbers(*runs, SIZE[-1], seed=3),
     }
-    beside = {"beside": numbers(*runs, *SIZE, seed=4)} if add else {}
-    return found | beside | {"slope": numbers(*runs, *SIZE, seed=5)}
+    residual = {"residual": numbers(*runs, *SIZE, seed=4)} if add else {}
+    return found | residual | {"slope": numbers(*runs, *SIZE, seed=5)}
 
 
 def outputs(values: Values, relu: bool, parts: int) -> tuple[Tensor, Tensor, Tensor]:
     x, scale, shift = values["x"], values["scale"], values["shift"]
-    return normalisation(x, scale, shift, values.get("beside"), relu, parts)
+    return normalisation(x, scale, shift, values.get("residual"), relu, parts)
 
 
 def all_of(relu: bool, parts: int) -> Callable[[Values], Values]:
@@ -65,7 +65,7 @@ def all_of(relu: bool, parts: int) -> Callable[[Values], Values]:
 def expected(values: Values, relu: bool, parts: int) -> Values:
     """The same by the formula and autograd."""
     inputs = {name: v.detach().requires_grad_() for name, v in values.items() if name != "slope"}
-    y = normalised(**{"beside": None} | inputs, relu=relu, parts=parts)
+    y = normalised(**{"residual": None} | inputs, relu=relu, parts=parts)
     grads = dict(zip(inputs, slopes(y, values["slope"], *inputs.values()), strict=True))
     means, variances = moments(values["x"], parts)
     return grads | {"y": y.detach(), "means": means, "variances": variances}
@@ -152,8 +152,8 @@ def calls(dtype: torch.dtype) -> dict[str, tuple[Any, tuple[Any, ...]]]:
                 for name, value in values_of(add, *runs).items()
             }
             x, scale, shift = values["x"], values["scale"], values["shift"]
-            inputs = (x, scale, shift, values.get("beside"), True, 2)
-            kind = f"{name}, {'something' if add else 'nothing'} beside"
+            inputs = (x, scale, shift, values.get("residual"), True, 2)
+            kind = f"{name}, {'a' if add else 'no'} residual"
             found[f"forward, {kind}"] = (normalise, inputs)
             back = (values["slope"], x, *normalise(*inputs), scale, shift, True, add)
             found[f"back, {kind}"] = (normalise_back, back)

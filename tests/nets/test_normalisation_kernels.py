@@ -23,20 +23,20 @@ SHAPES = {
 Shape = tuple[int, int, int, int, int, int]
 each_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 with_relu = pytest.mark.parametrize("relu", [True, False], ids=["relu", "no relu"])
-with_beside = pytest.mark.parametrize("add", [True, False], ids=["beside", "nothing beside"])
+with_residual = pytest.mark.parametrize("add", [True, False], ids=["residual", "no residual"])
 
 
 def runs_of(
     shape: Shape, add: bool, dtype: torch.dtype = torch.float32
 ) -> dict[str, Tensor | None]:
-    """Images, scales, shifts, what stands beside, and slopes at the outputs."""
+    """Images, scales, shifts, perhaps a residual, and slopes at the outputs."""
     runs, parts, n, *image = shape
     size = (runs, parts * n, *image)
     return {
         "x": (2 * numbers(*size, seed=1, dtype=torch.float32) + 1).to(dtype),
         "scale": numbers(runs, image[-1], seed=2, dtype=torch.float32),
         "shift": numbers(runs, image[-1], seed=3, dtype=torch.float32),
-        "beside": numbers(*size, seed=4, dtype=dtype) if add else None,
+        "residual": numbers(*size, seed=4, dtype=dtype) if add else None,
         "slope": numbers(*size, seed=5, dtype=dtype),
     }
 
@@ -51,7 +51,7 @@ def wanted(shape: Shape, values: dict[str, Tensor | None], relu: bool) -> dict[s
             if value is not None
         }
         slope = own.pop("slope")
-        y = normalised(**{"beside": None} | own, relu=relu, parts=shape[1])
+        y = normalised(**{"residual": None} | own, relu=relu, parts=shape[1])
         means, variances = moments(own["x"], shape[1])
         grads = dict(zip(own, slopes(y, slope, *own.values()), strict=True))
         found.append({"y": y, "means": means, "variances": variances} | grads)
@@ -65,12 +65,12 @@ def assert_close(found: Tensor, expected: Tensor, part: float = 2e-5) -> None:
 
 
 def forward(kernels: Kernels, v: dict[str, Tensor | None], relu: bool, parts: int) -> list[Tensor]:
-    inputs = (v["x"], v["scale"], v["shift"], v["beside"], relu, parts, EPSILON)
+    inputs = (v["x"], v["scale"], v["shift"], v["residual"], relu, parts, EPSILON)
     found: list[Tensor] = kernels("normalisation_kernels.normalise", *inputs)
     return found
 
 
-@with_beside
+@with_residual
 @with_relu
 @each_shape
 def test_outputs_and_moments(kernels: Kernels, shape: Shape, relu: bool, add: bool) -> None:
@@ -82,7 +82,7 @@ def test_outputs_and_moments(kernels: Kernels, shape: Shape, relu: bool, add: bo
     assert_close(variances, expected["variances"])
 
 
-@with_beside
+@with_residual
 @with_relu
 @each_shape
 def test_gradients(kernels: Kernels, shape: Shape, relu: bool, add: bool) -> None:
@@ -90,7 +90,7 @@ def test_gradients(kernels: Kernels, shape: Shape, relu: bool, add: bool) -> Non
     expected = wanted(shape, values, relu)
     outputs = forward(kernels, values, relu, shape[1])
     inputs = (values["slope"], values["x"], *outputs, values["scale"], values["shift"])
-    to_x, to_beside, sums = kernels(
+    to_x, to_residual, sums = kernels(
         "normalisation_kernels.normalise_back", *inputs, relu, add, EPSILON
     )
     to_shift, to_scale = sums.sum((1, 3)).unbind(1)
@@ -98,9 +98,9 @@ def test_gradients(kernels: Kernels, shape: Shape, relu: bool, add: bool) -> Non
     assert_close(to_scale, expected["scale"])
     assert_close(to_shift, expected["shift"])
     if add:
-        assert_close(to_beside, expected["beside"])
+        assert_close(to_residual, expected["residual"])
     else:
-        assert to_beside is None
+        assert to_residual is None
 
 
 def test_images_in_bfloat16_are_normalised_in_float32(kernels: Kernels) -> None:

@@ -33,31 +33,31 @@ class Broken(AssertionError):
     """A violation of the contract."""
 
 
-def demand(holds: bool, otherwise: str) -> None:
+def demand(holds: bool, complaint: str) -> None:
     """Fail the check unless a condition holds."""
     if not holds:
-        raise Broken(otherwise)
+        raise Broken(complaint)
 
 
-def demand_same(one: object, other: object, otherwise: str) -> None:
+def demand_same(one: object, other: object, complaint: str) -> None:
     """Fail the check unless two trees are equal bit for bit."""
-    demand(same(snapshot(one), snapshot(other)), otherwise)
+    demand(same(snapshot(one), snapshot(other)), complaint)
 
 
 def demand_close(
-    one: dict[str, Tensor], other: dict[str, Tensor], otherwise: str = "they differ"
+    one: dict[str, Tensor], other: dict[str, Tensor], complaint: str = "they differ"
 ) -> None:
     """Fail the check unless floats are close, relative to the largest, and the rest is equal."""
-    demand(one.keys() == other.keys(), f"{otherwise}: not the same tensors")
+    demand(one.keys() == other.keys(), f"{complaint}: not the same tensors")
     for name, a in one.items():
         b = other[name]
-        demand((a.shape, a.dtype) == (b.shape, b.dtype), f"{otherwise}: shape or type of {name}")
+        demand((a.shape, a.dtype) == (b.shape, b.dtype), f"{complaint}: shape or type of {name}")
         if a.is_floating_point() and a.numel():
             error, scale = (a - b).abs().max(), b.abs().max()
             close = bool(error <= TOLERANCE * scale + ROUNDING)
-            demand(close, f"{otherwise}: {name} by {error:.1e} of {scale:.1e}")
+            demand(close, f"{complaint}: {name} by {error:.1e} of {scale:.1e}")
         else:
-            demand(torch.equal(a, b), f"{otherwise}: {name}")
+            demand(torch.equal(a, b), f"{complaint}: {name}")
 
 
 def course(seed: int) -> list[list[Batch]]:

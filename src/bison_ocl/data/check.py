@@ -128,8 +128,8 @@ def counts(findings: Findings) -> Iterator[str]:
     pairs = list(zip(train, test, strict=True))
     for pair, classes in Counter(pairs).items():
         members = [name for name, each in zip(names, pairs, strict=True) if each == pair]
-        told = "class" if classes == 1 else "classes"
-        yield f"{pair[0]} + {pair[1]} images in {classes} {told}: {', '.join(members)}"
+        noun = "class" if classes == 1 else "classes"
+        yield f"{pair[0]} + {pair[1]} images in {classes} {noun}: {', '.join(members)}"
 
 
 def twins(findings: Findings) -> Iterator[str]:

@@ -29,8 +29,8 @@ def draw(findings: Findings) -> Image.Image:
     for number, name in enumerate(names):
         column, row = divmod(number, rows)
         left, top = column * STRIP + 2 * GAP, row * (SIDE + GAP) + GAP
-        beside = (left + NAME - 2 * GAP, top + SIDE // 2)
-        pen.text(beside, fitting(name, font), "black", font, anchor="rm")
+        left_of_row = (left + NAME - 2 * GAP, top + SIDE // 2)
+        pen.text(left_of_row, fitting(name, font), "black", font, anchor="rm")
         for place, image in enumerate(findings.train.samples[number]):
             sheet.paste(enlarged(image), (left + NAME + place * (SIDE + GAP), top))
     return sheet

@@ -62,9 +62,9 @@ def compile_anew(f: Callable[..., Any], examples: Any, path: Path) -> Callable[.
         options={"config_patches": OPTIONS},
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    found.save(path=str(beside), format="binary")
-    beside.replace(path)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    found.save(path=str(unfinished), format="binary")
+    unfinished.replace(path)
     return found
 
 

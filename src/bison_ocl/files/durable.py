@@ -18,7 +18,7 @@ from bison_ocl.errors import UserError, reason
 
 
 @contextmanager
-def telling(path: Path, advice: str) -> Iterator[None]:
+def write_errors(path: Path, advice: str) -> Iterator[None]:
     """Turn write errors into one line with advice."""
     try:
         yield
@@ -30,9 +30,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file durably and rename it into place."""
     if not path.name:
         raise UserError(f"cannot write {path}: give a file name")
-    with telling(path, "free or choose another place"):
+    with write_errors(path, "free or choose another place"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = beside(path)
+        temporary = temporary_name(path)
         try:
             with durable(temporary) as file:
                 file.write(data)
@@ -66,7 +66,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
     """Fail before the training, not after it, if a folder is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = beside(folder / "probe")
+        probe = temporary_name(folder / "probe")
         probe.write_bytes(b"")
         probe.unlink()
     except OSError as error:
@@ -81,7 +81,7 @@ TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-(\d{1,9})-[0-9a-f]{8}\.partial")
 HOUR = 3600.0
 
 
-def beside(path: Path) -> Path:
+def temporary_name(path: Path) -> Path:
     """A unique temporary name next to a path; removes files that killed processes left."""
     with suppress(OSError):
         for old in path.parent.iterdir():
@@ -139,7 +139,7 @@ def replaced_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
             for path in following:
                 path.unlink(missing_ok=True)
         raise
-    with telling(folder, "free or choose another place"):
+    with write_errors(folder, "free or choose another place"):
         commit_of(following[0]).touch()
         sync_folder(folder)
         for path, next_path in zip(paths, following, strict=True):
@@ -150,7 +150,7 @@ def replaced_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
 def settle(paths: Sequence[Path]) -> None:
     """Finish or undo an interrupted replacement of these files, all in one folder."""
     folder, by_stem = paths[0].parent, {path.stem: path for path in paths}
-    with telling(folder, "free or choose another place"):
+    with write_errors(folder, "free or choose another place"):
         for following in folder.glob("*.next"):
             path = by_stem.get(following.stem.rpartition(".")[0])
             if path is None:

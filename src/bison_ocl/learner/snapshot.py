@@ -1,6 +1,6 @@
 """What predictions are answered from: a network, what its rule of inference needs, and labels.
 
-Learning goes on beside it: a snapshot shares neither memory rows nor a CUDA graph's buffers.
+Learning continues meanwhile: a snapshot shares neither memory rows nor a CUDA graph's buffers.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ def admit(source: Source) -> str:
     found = getattr(module, source.class_name, None)
     if found is None:
         classes = [name for name, one in vars(module).items() if is_own_method(one, module)]
-        told = f": it has {', '.join(classes)}" if classes else ""
-        raise UserError(f"{source.path} has no class {source.class_name!r}{told}")
+        others = f": it has {', '.join(classes)}" if classes else ""
+        raise UserError(f"{source.path} has no class {source.class_name!r}{others}")
     return welcome(Guest(found, source.digest, source))
 
 

@@ -33,26 +33,37 @@ class Fused:
         return x.permute(0, 2, 3, 1).to(image_type(self.precision, self.dtype)).contiguous()
 
     def __call__(
-        self, name: str, x: Tensor, stride: int = 1, beside: Tensor | None = None, relu: bool = True
+        self,
+        name: str,
+        x: Tensor,
+        stride: int = 1,
+        residual: Tensor | None = None,
+        relu: bool = True,
     ) -> Tensor:
         """Convolution, batch normalisation, addition of the shortcut, ReLU."""
         scale, shift = self.params[f"{name}.scale"], self.params[f"{name}.shift"]
         y = convolution(x, self.params[f"{name}.weight"], stride, self.precision)
         pixels = y[..., 0].numel() // self.parts
         if self.mode == "eval" or pixels == 1:  # one number has no variance
-            return self._by_running_statistics(name, y, scale, shift, beside, relu)
-        y, mean, variance = normalisation(y, scale, shift, beside, relu, self.parts)
+            return self._by_running_statistics(name, y, scale, shift, residual, relu)
+        y, mean, variance = normalisation(y, scale, shift, residual, relu, self.parts)
         self.found[f"{name}.mean"] = mean.detach()
         self.found[f"{name}.variance"] = variance.detach() * (pixels / (pixels - 1))
         return y
 
     def _by_running_statistics(
-        self, name: str, y: Tensor, scale: Tensor, shift: Tensor, beside: Tensor | None, relu: bool
+        self,
+        name: str,
+        y: Tensor,
+        scale: Tensor,
+        shift: Tensor,
+        residual: Tensor | None,
+        relu: bool,
     ) -> Tensor:
         mean, variance = self.stats[f"{name}.mean"], self.stats[f"{name}.variance"]
         slope = scale * (variance + EPSILON).rsqrt()
         y = torch.addcmul(shift - mean * slope, y.to(scale.dtype), slope).to(y.dtype)
-        y = y if beside is None else y + beside
+        y = y if residual is None else y + residual
         return y.relu() if relu else y
 
     def leave(self, x: Tensor, window: int) -> tuple[Tensor, dict[str, Tensor]]:

@@ -23,14 +23,19 @@ class Layers:
         return x
 
     def __call__(
-        self, name: str, x: Tensor, stride: int = 1, beside: Tensor | None = None, relu: bool = True
+        self,
+        name: str,
+        x: Tensor,
+        stride: int = 1,
+        residual: Tensor | None = None,
+        relu: bool = True,
     ) -> Tensor:
         """Convolution, batch normalisation, addition of the shortcut, ReLU."""
         weight = self.params[f"{name}.weight"]
         dtype = image_type(self.precision, weight.dtype)
         y = F.conv2d(x.to(dtype), weight.to(dtype), stride=stride, padding=weight.shape[-1] // 2)
         y = self.norm(name, y.to(weight.dtype))
-        y = y if beside is None else y + beside
+        y = y if residual is None else y + residual
         return F.relu(y) if relu else y
 
     def leave(self, x: Tensor, window: int) -> tuple[Tensor, dict[str, Tensor]]:

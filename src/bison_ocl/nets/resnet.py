@@ -109,11 +109,11 @@ class ResNet18:
             layers = Layers(params, stats, mode, self.precision)
         x = layers("stem", layers.enter(x))
         for block in self.blocks:
-            beside = x
+            residual = x
             if block.reshapes:
-                beside = layers(f"{block.name}.shortcut", x, block.stride, relu=False)
+                residual = layers(f"{block.name}.shortcut", x, block.stride, relu=False)
             inner = layers(f"{block.name}.first", x, block.stride)
-            x = layers(f"{block.name}.second", inner, beside=beside)
+            x = layers(f"{block.name}.second", inner, residual=residual)
         z, moved = layers.leave(x, POOL)
         # In the original order, because leaves of states are matched by position.
         return z, {name: moved[name] for name in stats if name in moved}

@@ -44,7 +44,7 @@ def settings_in(found: Any) -> dict[str, Any]:
 def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     story = story_of(record())
     monkeypatch.setattr(durable, "is_gone", lambda _: True)
-    unfinished = durable.beside(tmp_path / "tensorboard" / story.name)
+    unfinished = durable.temporary_name(tmp_path / "tensorboard" / story.name)
     unfinished.mkdir(parents=True)
     (unfinished / "events.out.tfevents.0").write_bytes(b"of a command that was killed")
     show = tracker("tensorboard", tmp_path)

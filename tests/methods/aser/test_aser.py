@@ -101,9 +101,9 @@ def test_retrieval_equals_a_plain_loop() -> None:
     me = after()
     rows = me.memory.rows
     candidates = balanced(me, "candidates", me.memory.used)
-    beside = me.memory.used.clone()
-    beside[candidates] = False
-    cooperative = balanced(me, "cooperative", beside)
+    others = me.memory.used.clone()
+    others[candidates] = False
+    cooperative = balanced(me, "cooperative", others)
     assert not set(candidates.tolist()) & set(cooperative.tolist())
     assert len(candidates) == 12
     kind = mean(values(me, rows(cooperative), rows(candidates)))

@@ -38,10 +38,10 @@ def called() -> None:
     except KeyboardInterrupt:
         status = STOPPED
     except Exception as error:
-        told = explained(error)
-        if told is None:
+        explanation = explained(error)
+        if explanation is None:
             raise
-        fail(*told)
+        fail(*explanation)
     if status == STOPPED:
         fail(TOLD, STOPPED)
     sys.exit(status if isinstance(status, int) else 0)

@@ -94,7 +94,7 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
     folder = out / plan.name
     book = Ledger(folder / RESULTS)
     apart = plan.item.alone or not plan.copies
-    others = {} if apart else ledger.beside(folder, ALONE, say)
+    others = {} if apart else ledger.of_other_items(folder, ALONE, say)
     now, seen = Standing(book, [], [], []), set()
     for job in jobs(plan, folder / "work", **options):
         rest: list[Spec] = []

@@ -89,11 +89,11 @@ def compared(before: Record, after: Record) -> str:
     if not other and not differ(before, after):
         return "identical to the last digit"
     pairs = [(record.environment, record.commit) for record in (before, after)]
-    told = [{**vars(environment), "commit": commit} for environment, commit in pairs]
+    then, now = ({**vars(environment), "commit": commit} for environment, commit in pairs)
     reasons = [
-        f"{name} {told[0].get(name)} is now {told[1].get(name)}"
-        for name in told[1]
-        if told[0].get(name) != told[1].get(name)
+        f"{name} {then.get(name)} is now {value}"
+        for name, value in now.items()
+        if then.get(name) != value
     ]
     together = before.timing.seeds_at_once
     reasons += ["the images changed"] * differ(before, after)

@@ -48,7 +48,9 @@ def by_identity(found: Iterable[Record]) -> dict[str, Record]:
     return chosen
 
 
-def beside(item: Path, apart: Iterable[str], say: Callable[[str], None]) -> dict[str, Record]:
+def of_other_items(
+    item: Path, apart: Iterable[str], say: Callable[[str], None]
+) -> dict[str, Record]:
     """The runs of the other items in the same folder, except the items `apart`."""
     found: list[Record] = []
     for path in sorted(item.parent.glob(f"*/{records.RESULTS}")):

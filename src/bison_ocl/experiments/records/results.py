@@ -13,7 +13,7 @@ from bison_ocl.errors import UserError, reason
 from bison_ocl.experiments.records.record import SCHEMA, Record, as_values, from_values
 from bison_ocl.experiments.records.schema import NEEDED, Values, faults, misfits
 from bison_ocl.experiments.records.upgrade import upgraded
-from bison_ocl.files.durable import sync_folder, telling
+from bison_ocl.files.durable import sync_folder, write_errors
 from bison_ocl.files.lock import needing_locks
 
 RESULTS = "results.jsonl"
@@ -22,7 +22,7 @@ RESULTS = "results.jsonl"
 def append(path: Path, record: Record) -> None:
     """Append a line durably; a partial write (full disk) is undone."""
     data = json.dumps(as_values(record), allow_nan=False).encode() + b"\n"
-    with telling(path, "earlier results are kept"):
+    with write_errors(path, "earlier results are kept"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with opened_alone(path) as handle:
             set_aside_end(handle, path)
@@ -136,7 +136,7 @@ def set_aside_torn_line(path: Path) -> bool:
     """Move a truncated last line to a separate file; whether there was one."""
     if not split(path)[1]:
         return False
-    with telling(path, "earlier results are kept"), opened_alone(path) as handle:
+    with write_errors(path, "earlier results are kept"), opened_alone(path) as handle:
         return set_aside_end(handle, path)
 
 

@@ -46,9 +46,9 @@ def described(record: Record) -> dict[str, Any]:
     """Identity and provenance of a run as one flat dictionary."""
     identity = {name: getattr(record, name) for name in ("method", "data", "memory", "seed")}
     rest = {"stream": record.stream, "precision": record.precision, "commit": record.commit}
-    told = identity | record.settings | record.data_options | rest | vars(record.environment)
+    values = identity | record.settings | record.data_options | rest | vars(record.environment)
     plain = (str, int, float, bool)
-    return {name: told[name] if isinstance(told[name], plain) else str(told[name]) for name in told}
+    return {name: one if isinstance(one, plain) else str(one) for name, one in values.items()}
 
 
 def curves_of(record: Record) -> dict[str, Curve]:

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from bison_ocl.experiments.tracking.story import Story
-from bison_ocl.files.durable import beside, check_writable, telling
+from bison_ocl.files.durable import check_writable, temporary_name, write_errors
 
 
 def default(out: Path) -> str:
@@ -25,8 +25,8 @@ def keep(story: Story, folder: str) -> None:
     place = Path(folder) / story.name
     if place.exists():
         return
-    unfinished = beside(place)
-    with telling(place, "results are kept"):
+    unfinished = temporary_name(place)
+    with write_errors(place, "results are kept"):
         try:
             write(story, unfinished)
             unfinished.rename(place)

@@ -25,7 +25,7 @@ from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.train.run import Run, Saving, Watcher
 from bison_ocl.files.checkpoint import DamagedFile
-from bison_ocl.files.durable import check_writable, settle, telling
+from bison_ocl.files.durable import check_writable, settle, write_errors
 from bison_ocl.files.lock import claimed
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import Source, admit, check_source
@@ -127,7 +127,7 @@ def take_up_earlier_names(job: Job, specs: Sequence[Spec]) -> None:
         path, earlier = job.checkpoint(spec), job.checkpoint(replace(spec, precision=PLAIN))
         renamed = job.device == "cpu" and spec.precision == "fp32" and not path.exists()
         if renamed and earlier.exists():
-            with telling(earlier, "remove it"):
+            with write_errors(earlier, "remove it"):
                 earlier.rename(path)
 
 
@@ -188,7 +188,7 @@ def skip(job: Job, specs: Sequence[Spec], say: Say) -> None:
 
 def remove(checkpoint: Path) -> None:
     """Remove the checkpoint of a finished run."""
-    with telling(checkpoint, "its result is kept"):
+    with write_errors(checkpoint, "its result is kept"):
         checkpoint.unlink(missing_ok=True)
 
 
@@ -204,7 +204,7 @@ def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> R
         if path.exists():
             current.resume(path)
     except DamagedFile:
-        with telling(path, "remove it"):
+        with write_errors(path, "remove it"):
             path.replace(f"{path}.damaged")
         say(f"moved an unreadable checkpoint to {path}.damaged; seed {spec.seed} restarts")
     if current.progress.step:

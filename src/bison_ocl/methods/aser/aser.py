@@ -59,8 +59,8 @@ class ASER(Method):
         if not me.memory.full:
             return super().retrieve(me, new)
         chosen = self.balanced(me, new, "candidates", memory.used)
-        beside = self.balanced(me, new, "cooperative", ~chosen.mask(memory.capacity))
-        candidates, cooperative, adversarial = points(me, new, chosen, beside)
+        others = self.balanced(me, new, "cooperative", ~chosen.mask(memory.capacity))
+        candidates, cooperative, adversarial = points(me, new, chosen, others)
         values = mean_value(cooperative, candidates, self.neighbours)
         values = values - mean_value(adversarial, candidates, self.neighbours)
         return memory.rows(most_valuable(me.key("retrieve"), chosen, values, memory.capacity, n))

@@ -1,9 +1,9 @@
-"""Convolutions of many small networks at once, as Triton kernels.
+"""Triton kernels: convolutions of many small networks at once.
 
-Images lie as [S, N, H, W, C]: the three pixels of a row that a 3x3 filter covers are then 3C
-numbers in a line, and a convolution is three matrix products, one for each row of the filter. Only
-the gradient through a stride of two takes one for each place of it. Every program works for one of
-the S networks. No atomics: the same inputs give the same bits.
+With images stored as [S, N, H, W, C], the three pixels that one row of a 3x3 filter covers are 3C
+contiguous numbers. A convolution is therefore three matrix products, one per row of the filter; the
+image gradient of a stride of two needs one per filter position. Each program computes a tile of one
+of the S networks. Without atomics, equal inputs give equal bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def patch_rows(
     x, m, row, k, M, H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr,
     C: tl.constexpr, SIDE: tl.constexpr, STRIDE: tl.constexpr,
 ):  # fmt: skip
-    """What a row of the filter sees from the output pixels m, zero outside the image. [BM, BK]"""
+    """The inputs of one filter row for the output pixels m, zero outside the image. [BM, BK]"""
     n, place = m // (HO * WO), m % (HO * WO)
     h = place // WO * STRIDE - SIDE // 2 + row
     left = place % WO * STRIDE - SIDE // 2
@@ -38,13 +38,13 @@ def patch_rows(
 def convolve_kernel(
     x, weight, y, M, H: tl.constexpr, W: tl.constexpr, HO: tl.constexpr, WO: tl.constexpr,
     C: tl.constexpr, O: tl.constexpr, SIDE: tl.constexpr, STRIDE: tl.constexpr,
-    TURNED: tl.constexpr, BM: tl.constexpr, BO: tl.constexpr, BK: tl.constexpr,
+    FLIPPED: tl.constexpr, BM: tl.constexpr, BO: tl.constexpr, BK: tl.constexpr,
     ROUNDING: tl.constexpr,
 ):  # fmt: skip
     """y[s, m, o] = Σ_row Σ_k patch[s, m, row, k] weight[s, o, row, k]
 
-    Turned: the same with weight[s, c, −row, −column, o], the filters of the convolution whose
-    gradient this is; k is (column, c).
+    k is (column, c). FLIPPED uses weight[s, c, −row, −column, o], the rotated filters of the
+    convolution whose image gradient this computes.
     """
     run = tl.program_id(2).to(tl.int64)
     x += run * (M // (HO * WO)) * H * W * C
@@ -58,7 +58,7 @@ def convolve_kernel(
         k = i % chunks * BK + tl.arange(0, BK)
         patch = patch_rows(x, m, row, k, M, H, W, HO, WO, C, SIDE, STRIDE)
         there = (k < SIDE * C)[:, None] & (o < O)[None, :]
-        if TURNED:
+        if FLIPPED:
             back = (k % C * SIDE + SIDE - 1 - row) * SIDE + SIDE - 1 - k // C
             place = (back * O)[:, None] + o[None, :]
         else:
@@ -71,7 +71,7 @@ def convolve_kernel(
 
 @triton.jit
 def slopes_of(slope, n, h, w, o, there, HO: tl.constexpr, WO: tl.constexpr, O: tl.constexpr):
-    """Channels o of the pixels (n, h, w), zero outside the image. [BM, BK]"""
+    """The output gradient at pixels (n, h, w) and channels o, zero outside the image. [BM, BK]"""
     there = there & (h >= 0) & (h < HO) & (w >= 0) & (w < WO)
     place = (((n * HO + h) * WO + w) * O)[:, None] + o[None, :]
     return tl.load(slope + place, mask=there[:, None] & (o < O)[None, :], other=0.0)
@@ -79,7 +79,7 @@ def slopes_of(slope, n, h, w, o, there, HO: tl.constexpr, WO: tl.constexpr, O: t
 
 @triton.jit
 def filters_of(weight, o, row, column, c, SIDE: tl.constexpr, C: tl.constexpr, O: tl.constexpr):
-    """One place of the filters o. [BK, BC]"""
+    """The weights of the filters o at one filter position. [BK, BC]"""
     place = (((o * SIDE + row) * SIDE + column) * C)[:, None] + c[None, :]
     return tl.load(weight + place, mask=(o < O)[:, None] & (c < C)[None, :], other=0.0)
 
@@ -92,9 +92,9 @@ def halved_gradient_kernel(
 ):  # fmt: skip
     """to_x[s, n, h, w, c] = Σ_row Σ_column Σ_o slope[s, n, h', w', o] weight[s, o, row, column, c]
 
-    The gradient of a convolution of stride 2. A row of the filter saw every other row of the image,
-    h = 2h' + row − SIDE // 2. So the pixels m of a program are all (2a + low, 2b + right) for one
-    low and one right, 0 or 1: they share the places of the filter that saw them.
+    The image gradient of a convolution of stride 2. A filter row reads every other image row,
+    h = 2h' + row − SIDE // 2. A program therefore takes pixels (2a + low, 2b + right) with fixed
+    low and right, each 0 or 1: the same filter positions contribute to all of them.
     """
     run, parity = (tl.program_id(2) // 4).to(tl.int64), tl.program_id(2) % 4
     low, right = parity // 2, parity % 2
@@ -150,7 +150,7 @@ def weight_gradient_kernel(
 
 def convolve(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
     """x: [S, N, H, W, C], weight: [S, O, k, k, C] -> [S, N, H', W', O]"""
-    return by_rows(x, weight, stride, rounding, turned=False)
+    return by_rows(x, weight, stride, rounding, flipped=False)
 
 
 def image_gradient(
@@ -158,9 +158,9 @@ def image_gradient(
 ) -> Tensor:
     """slope: [S, N, H', W', O], weight: [S, O, k, k, C] -> [S, N, height, width, C]"""
     if stride == 1:
-        return by_rows(slope, weight, 1, rounding, turned=True)
+        return by_rows(slope, weight, 1, rounding, flipped=True)
     if stride != 2:
-        raise ValueError(f"a stride of {stride}: the kernels' gradients are for 1 and 2")
+        raise ValueError(f"stride {stride}: expected 1 or 2")
     S, N, HO, WO, O = slope.shape
     side, C = weight.shape[3:]
     M = N * HO * WO
@@ -174,20 +174,20 @@ def image_gradient(
     return to_x
 
 
-def by_rows(x: Tensor, weight: Tensor, stride: int, rounding: str, *, turned: bool) -> Tensor:
-    """A convolution; with turned filters, the gradient in the images of one of stride 1.
+def by_rows(x: Tensor, weight: Tensor, stride: int, rounding: str, *, flipped: bool) -> Tensor:
+    """A convolution; with flipped filters, the image gradient of one of stride 1.
 
-    x: [S, N, H, W, C], weight: [S, O, k, k, C], turned [S, C, k, k, O] -> [S, N, H', W', O]
+    x: [S, N, H, W, C], weight: [S, O, k, k, C], flipped [S, C, k, k, O] -> [S, N, H', W', O]
     """
     S, N, H, W, C = x.shape
-    O, side = weight.shape[4 if turned else 1], weight.shape[2]
+    O, side = weight.shape[4 if flipped else 1], weight.shape[2]
     HO, WO = -(-H // stride), -(-W // stride)
     y = x.new_empty((S, N, HO, WO, O))
     countable(x, y)
     M = N * HO * WO
     BM, BO, BK = *tile(M, O, S), block(side * C, 64)
     convolve_kernel[(triton.cdiv(M, BM), triton.cdiv(O, BO), S)](
-        x, weight, y, M, H, W, HO, WO, C, O, side, stride, turned, BM, BO, BK, rounding,
+        x, weight, y, M, H, W, HO, WO, C, O, side, stride, flipped, BM, BO, BK, rounding,
         num_warps=4 if BM == 64 else 8,
         num_stages=stages(C, (BM + BO) * BK * x.itemsize, room(x.device)),
     )  # fmt: skip
@@ -215,7 +215,7 @@ def weight_gradient(
 
 @cache
 def room(device: torch.device) -> int:
-    """Bytes that the programs of a multiprocessor can hold there; an H200's, if none is asked."""
+    """Bytes of shared memory per multiprocessor of a GPU; those of an H200 for other devices."""
     if device.type != "cuda":
         return ROOM
     return int(

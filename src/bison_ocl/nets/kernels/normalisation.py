@@ -20,10 +20,10 @@ Three = tuple[Tensor, Tensor, Tensor]
 
 @torch.library.custom_op("bison_ocl::normalise", mutates_args=())
 def normalise(
-    x: Tensor, scale: Tensor, shift: Tensor, beside: Tensor | None, relu: bool, parts: int
+    x: Tensor, scale: Tensor, shift: Tensor, residual: Tensor | None, relu: bool, parts: int
 ) -> Three:
-    """x, beside: [..., B, H, W, C], scale, shift: [..., C] -> y; moments, each [..., parts, C]"""
-    images, own = in_line(x, 4), None if beside is None else in_line(beside, 4)
+    """x, residual: [..., B, H, W, C], scale, shift: [..., C] -> y; moments, each [..., parts, C]"""
+    images, own = in_line(x, 4), None if residual is None else in_line(residual, 4)
     scales, shifts = in_line(scale, 1), in_line(shift, 1)
     if takes_kernels(x):
         from bison_ocl.nets.kernels import normalisation_kernels as kernels
@@ -51,7 +51,7 @@ def normalise_back(
     relu: bool,
     add: bool,
 ) -> Three:
-    """Gradients of x, of the added tensor (if any), and of shift and scale.
+    """Gradients of x, of the residual (if any), and of shift and scale.
 
     The last as sums over the first and the third axis: [..., parts, 2, more parts, C].
     """
@@ -61,13 +61,13 @@ def normalise_back(
         from bison_ocl.nets.kernels import normalisation_kernels as kernels
 
         moments = (in_line(means, 2), in_line(variances, 2))
-        to_x, to_beside, sums = kernels.normalise_back(
+        to_x, to_residual, sums = kernels.normalise_back(
             slopes, images, outputs, *moments, scales, shifts, relu, add, EPSILON
         )
     else:
         wide, (_, spread), unit = standardised(images, parts)
         g = slopes.to(wide.dtype) * (outputs > 0) if relu else slopes.to(wide.dtype)
-        to_beside = g.to(x.dtype, copy=True) if add else None  # not the given tensor itself
+        to_residual = g.to(x.dtype, copy=True) if add else None  # not the given tensor itself
         g = torch.unflatten(g, 1, (parts, -1))
         pixels = (2, 3, 4)
         sums = torch.stack([g.sum(pixels), (g * unit).sum(pixels)], dim=2)[:, :, :, None]
@@ -75,8 +75,8 @@ def normalise_back(
         rate = (spread + EPSILON).rsqrt()[:, :, None, None, None]
         to_x = (over_parts(scales) * rate * centred).flatten(1, 2).to(x.dtype)
     nothing = x.new_empty((*x.shape[:-4], 0))
-    beside = nothing if to_beside is None else to_beside.reshape(x.shape)
-    return to_x.reshape(x.shape), beside, sums.reshape(*x.shape[:-4], *sums.shape[1:])
+    residual = nothing if to_residual is None else to_residual.reshape(x.shape)
+    return to_x.reshape(x.shape), residual, sums.reshape(*x.shape[:-4], *sums.shape[1:])
 
 
 def standardised(x: Tensor, parts: int) -> tuple[Tensor, tuple[Tensor, Tensor], Tensor]:
@@ -94,7 +94,7 @@ def over_parts(value: Tensor) -> Tensor:
 
 @normalise.register_fake
 def _(
-    x: Tensor, scale: Tensor, shift: Tensor, beside: Tensor | None, relu: bool, parts: int
+    x: Tensor, scale: Tensor, shift: Tensor, residual: Tensor | None, relu: bool, parts: int
 ) -> Three:
     shape, dtype = (*x.shape[:-4], parts, x.shape[-1]), total_type(x)
     means, variances = x.new_empty(shape, dtype=dtype), x.new_empty(shape, dtype=dtype)
@@ -113,11 +113,11 @@ def _(
     relu: bool,
     add: bool,
 ) -> Three:
-    beside = torch.empty_like(x) if add else x.new_empty((*x.shape[:-4], 0))
+    residual = torch.empty_like(x) if add else x.new_empty((*x.shape[:-4], 0))
     *runs, parts, channels = means.shape
     more = slabs_of(x, parts, BACKWARD).parts if takes_kernels(x) else 1
     sums = x.new_empty((*runs, parts, 2, more, channels), dtype=total_type(x))
-    return torch.empty_like(x), beside, sums
+    return torch.empty_like(x), residual, sums
 
 
 serve_all_runs(normalise)
@@ -125,21 +125,21 @@ serve_all_runs(normalise_back)
 
 
 class Normalisation(torch.autograd.Function):
-    """relu(scale · (x − μ) / √(σ² + ε) + shift + beside), and μ and σ² of each part."""
+    """relu(scale · (x − μ) / √(σ² + ε) + shift + residual), and μ and σ² of each part."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(
-        x: Tensor, scale: Tensor, shift: Tensor, beside: Tensor | None, relu: bool, parts: int
+        x: Tensor, scale: Tensor, shift: Tensor, residual: Tensor | None, relu: bool, parts: int
     ) -> Three:
-        found: Three = normalise(x, scale, shift, beside, relu, parts)
+        found: Three = normalise(x, scale, shift, residual, relu, parts)
         return found
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Three) -> None:
-        x, scale, shift, beside, ctx.relu, _ = inputs
-        ctx.add = beside is not None
+        x, scale, shift, residual, ctx.relu, _ = inputs
+        ctx.add = residual is not None
         ctx.save_for_backward(x, scale, shift, *output)
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)  # no zeros in place of slopes that moments do not have
@@ -147,11 +147,11 @@ class Normalisation(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, slope: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
         x, scale, shift, y, means, variances = ctx.saved_tensors
-        to_x, beside, sums = NormalisationGradient.apply(  # type: ignore[no-untyped-call]
+        to_x, residual, sums = NormalisationGradient.apply(  # type: ignore[no-untyped-call]
             slope, x, y, means, variances, scale, shift, ctx.relu, ctx.add
         )
         to_shift, to_scale = sums.sum((0, 2)).unbind(0)
-        return to_x, to_scale, to_shift, beside if ctx.add else None, None, None
+        return to_x, to_scale, to_shift, residual if ctx.add else None, None, None
 
 
 class NormalisationGradient(torch.autograd.Function):
@@ -182,10 +182,10 @@ class NormalisationGradient(torch.autograd.Function):
 
 
 def normalisation(
-    x: Tensor, scale: Tensor, shift: Tensor, beside: Tensor | None, relu: bool, parts: int
+    x: Tensor, scale: Tensor, shift: Tensor, residual: Tensor | None, relu: bool, parts: int
 ) -> Three:
-    """x, beside: [B, H, W, C] -> y like x; means and variances [parts, C], without gradients"""
+    """x, residual: [B, H, W, C] -> y like x; means and variances [parts, C], without gradients"""
     found: Three = Normalisation.apply(  # type: ignore[no-untyped-call]
-        x, scale, shift, beside, relu, parts
+        x, scale, shift, residual, relu, parts
     )
     return found

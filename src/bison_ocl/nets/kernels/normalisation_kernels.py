@@ -1,8 +1,8 @@
-"""Batch normalisation of many small networks at once, as Triton kernels, with what follows it.
+"""Triton kernels: batch normalisation, addition and ReLU for many small networks at once.
 
-One slab is one part of one run's batch: R pixels of C channels. Sums over pixels are taken in
-parts of fixed size, which the kernel that needs them adds up in a fixed order: no atomics, the same
-inputs give the same bits.
+A slab is one part of one run's batch: R pixels of C channels. A sum over pixels is computed in
+parts of fixed size, and the kernel that reads it adds the parts in a fixed order. Without atomics,
+equal inputs give equal bits.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from bison_ocl.nets.kernels.over_runs import countable
 from bison_ocl.nets.kernels.tiles import BACKWARD, FORWARD, power_of_two, slabs_of
 
 COUNTS = ("EACH", "PARTS")
-"""For which no kernel of its own is built where they happen to be 1 or a multiple of 16."""
+"""arguments that Triton must not specialise on: a value of 1, or a multiple of 16, would compile
+another kernel"""
 
 
 @triton.jit
 def sums_of(partial, slab, c, C, PARTS, SPACE: tl.constexpr):
-    """Both sums of a slab from their parts. partial: [slabs, 2, PARTS, C] -> [BC], [BC]"""
+    """Add the parts of a slab's two sums. partial: [slabs, 2, PARTS, C] -> [BC], [BC]"""
     part = tl.arange(0, SPACE)
     place = (slab * 2 * PARTS + part)[:, None] * C + c[None, :]
     there = (part < PARTS)[:, None] & (c < C)[None, :]
@@ -61,11 +62,11 @@ def sum_kernel(
 
 @triton.jit(do_not_specialize=COUNTS)
 def apply_kernel(
-    x, partial, scale, shift, beside, y, means, variances, R, EACH, EPSILON, LENGTH, PARTS,
+    x, partial, scale, shift, residual, y, means, variances, R, EACH, EPSILON, LENGTH, PARTS,
     C: tl.constexpr, SPACE: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr,
     BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
-    """y = relu((x − mean) / √(variance + ε) · scale + shift + beside)"""
+    """y = relu((x − mean) / √(variance + ε) · scale + shift + residual)"""
     slab = tl.program_id(2).to(tl.int64)
     c = tl.program_id(1) * BC + tl.arange(0, BC)
     mean, variance, rate = moments_of(partial, slab, c, R, C, EPSILON, PARTS, SPACE)
@@ -82,7 +83,7 @@ def apply_kernel(
         value = tl.load(x + place, mask=there, other=0.0).to(tl.float32)
         value = value * slope[None, :] + lift[None, :]
         if ADD:
-            value += tl.load(beside + place, mask=there, other=0.0).to(tl.float32)
+            value += tl.load(residual + place, mask=there, other=0.0).to(tl.float32)
         if RELU:
             value = tl.maximum(value, 0.0)
         tl.store(y + place, value.to(y.dtype.element_ty), mask=there)
@@ -92,7 +93,7 @@ def apply_kernel(
 def slopes_at(
     slope, y, place, there, unit, scale, shift, RELU: tl.constexpr, ADD: tl.constexpr
 ):  # fmt: skip
-    """The gradient before the ReLU. With nothing beside, x̂ tells the sign: y need not be read."""
+    """The gradient before the ReLU. Without a residual, x̂ gives the sign, and y is not read."""
     found = tl.load(slope + place, mask=there, other=0.0).to(tl.float32)
     if RELU:
         if ADD:
@@ -131,11 +132,11 @@ def back_sum_kernel(
 
 @triton.jit(do_not_specialize=COUNTS)
 def back_apply_kernel(
-    slope, x, y, means, variances, scale, shift, partial, to_x, to_beside, R, EACH, EPSILON,
+    slope, x, y, means, variances, scale, shift, partial, to_x, to_residual, R, EACH, EPSILON,
     LENGTH, PARTS, C: tl.constexpr, SPACE: tl.constexpr, RELU: tl.constexpr, ADD: tl.constexpr,
     BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
-    """to_x = scale / √(variance + ε) · (g − mean g − x̂ · mean (g·x̂)); to_beside = g"""
+    """to_x = scale / √(variance + ε) · (g − mean g − x̂ · mean (g·x̂)); to_residual = g"""
     slab = tl.program_id(2).to(tl.int64)
     c = tl.program_id(1) * BC + tl.arange(0, BC)
     total, along = sums_of(partial, slab, c, C, PARTS, SPACE)
@@ -151,7 +152,7 @@ def back_apply_kernel(
         unit = (value - mean[None, :]) * rate[None, :]
         g = slopes_at(slope, y, place, there, unit, own_scale, own_shift, RELU, ADD)
         if ADD:
-            tl.store(to_beside + place, g.to(to_beside.dtype.element_ty), mask=there)
+            tl.store(to_residual + place, g.to(to_residual.dtype.element_ty), mask=there)
         g = (own_scale * rate)[None, :] * (g - (total / R)[None, :] - unit * (along / R)[None, :])
         tl.store(to_x + place, g.to(to_x.dtype.element_ty), mask=there)
 
@@ -160,7 +161,7 @@ def normalise(
     x: Tensor,
     scale: Tensor,
     shift: Tensor,
-    beside: Tensor | None,
+    residual: Tensor | None,
     relu: bool,
     each: int,
     epsilon: float,
@@ -175,9 +176,9 @@ def normalise(
         x, partial, cut.pixels, cut.to_sum, parts, C, cut.block, width
     )  # fmt: skip
     apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
-        x, partial, scale, shift, x if beside is None else beside, y, means, variances,
+        x, partial, scale, shift, x if residual is None else residual, y, means, variances,
         cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
-        relu, beside is not None, cut.block, width,
+        relu, residual is not None, cut.block, width,
     )  # fmt: skip
     return y, means, variances
 
@@ -194,11 +195,11 @@ def normalise_back(
     add: bool,
     epsilon: float,
 ) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Gradients in x, in what stood beside it, and in (shift, scale): [S, each, 2, parts, C]"""
+    """Gradients of x, of the residual (if any), and of (shift, scale): [S, each, 2, parts, C]"""
     each = means.shape[1]
     cut, to_x = slabs_of(x, each, BACKWARD), torch.empty_like(x)
     C, width, parts = cut.channels, cut.width, cut.parts
-    to_beside = torch.empty_like(x) if add else None
+    to_residual = torch.empty_like(x) if add else None
     partial = x.new_empty((cut.slabs, 2, parts, C), dtype=torch.float32)
     back_sum_kernel[(parts, cut.columns, cut.slabs)](
         slope, x, y, means, variances, scale, shift, partial, cut.pixels, each, epsilon,
@@ -206,8 +207,8 @@ def normalise_back(
     )  # fmt: skip
     back_apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
         slope, x, y, means, variances, scale, shift, partial,
-        to_x, to_x if to_beside is None else to_beside,
+        to_x, to_x if to_residual is None else to_residual,
         cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
         relu, add, cut.block, width,
     )  # fmt: skip
-    return to_x, to_beside, torch.unflatten(partial, 0, (-1, each))
+    return to_x, to_residual, torch.unflatten(partial, 0, (-1, each))

@@ -48,6 +48,6 @@ def countable(*runs: Tensor) -> None:
     largest = max(prod(each.shape[1:]) for each in runs)
     if largest >= 2**31:
         raise ValueError(
-            f"a batch whose images are {largest:,} numbers in one layer is too large for the "
-            "kernels, which count to 2^31: pass fewer images at once"
+            f"one layer of this batch has {largest:,} numbers; the kernels' indices end at 2^31: "
+            "pass fewer images at once"
         )

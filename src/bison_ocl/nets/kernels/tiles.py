@@ -11,7 +11,7 @@ from math import prod
 from torch import Tensor
 
 MULTIPROCESSORS = 132
-"""programs that a GPU runs at a time, at least"""
+"""multiprocessors of an H200, the least number of programs that run at once"""
 FULL = 3 * MULTIPROCESSORS // 2
 """programs of a convolution that fill the GPU, counting those that end early"""
 ROOM = 232_448
@@ -21,9 +21,9 @@ STEP = 64
 FORWARD, BACKWARD = 128, 64
 """pixels per step of a normalisation program; the backward pass holds more of each"""
 WIDTH = 32
-"""channels of a normalisation program, at most"""
+"""most channels of a normalisation program"""
 MOST_PARTS = 32
-"""parts of a normalisation's sum over pixels, at most: every reader adds them up"""
+"""most parts of a normalisation's sum over pixels; every program that reads the sum adds them"""
 
 
 def block(size: int, most: int) -> int:
@@ -51,18 +51,18 @@ def depth(channels: int) -> int:
 
 
 def stages(channels: int, load: int, room: int) -> int:
-    """The number of loads in flight; with few channels the loop is short, and programs overlap.
+    """The number of loads in flight: one if channels are few, since short loops overlap anyway.
 
-    load: bytes of one, room: bytes for all; the number changes no result
+    load: bytes of one load, room: bytes of shared memory; the number changes no result
     """
     return 1 if channels <= 40 else max(1, min(3, room // load))
 
 
 def parts_of_gradient(pixels: int, inputs: int, outputs: int, side: int, runs: int) -> int:
-    """The number of parts of a sum over pixels: enough to fill the GPU, more if all are long.
+    """The number of parts of a sum over pixels: enough to fill the GPU, more if parts stay long.
 
-    Parts are added up later: twice the programs that run at a time are worth parts of four steps,
-    eight times as many hide waiting better but are worth it only if none is below ten.
+    Each part costs an addition later. Two programs per multiprocessor are worth parts as short as
+    four steps; eight hide latency better, but only pay if every part has at least ten steps.
     """
     columns, rows = -(-outputs // block(outputs, 64)), -(-side * inputs // block(side * inputs, 64))
     programs = columns * side * rows * runs
