@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
+
+Setting = bool | int | float | str
+"""a value of a setting"""
+Presets = Mapping[str, Mapping[str, Setting]]
+"""settings by dataset"""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bison_ocl.data.reading.budget import Budget, Pool, open_regular, read_regular
+from bison_ocl.data.reading.budget import Budget, SharedBudget, open_regular, read_regular
 from bison_ocl.errors import UserError
 from bison_ocl.stream import order
 from bison_ocl.stream.streams import parse
@@ -73,7 +73,7 @@ def test_a_budget_refuses_the_first_step_beyond_it() -> None:
 
 
 def test_a_pool_lends_no_more_than_it_has() -> None:
-    pool, most, now = Pool(3), [0], [0]
+    pool, most, now = SharedBudget(3), [0], [0]
 
     def work() -> None:
         for _ in range(50):

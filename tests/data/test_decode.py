@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from bison_ocl.data.reading import decode as module
-from bison_ocl.data.reading.budget import Pool
+from bison_ocl.data.reading.budget import SharedBudget
 from bison_ocl.data.reading.decode import decode
 from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError
@@ -206,7 +206,7 @@ def test_threads_decode_no_more_pixels_than_they_may(monkeypatch: pytest.MonkeyP
             now -= 1
         return finished(image, side)
 
-    monkeypatch.setattr(module, "IN_WORK", Pool(2 * 64))
+    monkeypatch.setattr(module, "IN_WORK", SharedBudget(2 * 64))
     monkeypatch.setattr(module, "finished", counted)
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda _: decode(content, 8, "a.png"), range(12)))

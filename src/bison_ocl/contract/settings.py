@@ -14,7 +14,7 @@ from bison_ocl.contract.world import SHAPE, begin, held_out, same, snapshot
 from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.methods.method import Method
-from bison_ocl.methods.settings import typed
+from bison_ocl.methods.settings import built, typed
 
 CAPACITY = 25
 """images of the memory: no multiple of a batch, so that one batch fits in part"""
@@ -48,7 +48,7 @@ def presets(method: Method) -> None:
     for data, preset in method.presets.items():
         unknown = preset.keys() - {field.name for field in fields(method)}
         demand(not unknown, f"the preset of {data} sets {', '.join(sorted(unknown))}")
-        type(method)(**preset)
+        built(type(method), data, {})
 
 
 def read(method: Method) -> None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from torch import Tensor
 
 from bison_ocl.batch import Batch, present
-from bison_ocl.bounds import Positive
+from bison_ocl.bounds import Positive, Presets
 from bison_ocl.errors import UserError
 from bison_ocl.look import VERMILION, Look
 from bison_ocl.losses.interaction import alignment, proxy_anchor
@@ -29,7 +29,7 @@ class Bison(NearestMean):
 
     title = "BISON"
     look = Look(VERMILION, (5, 1, 0), width=2.4)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    presets: ClassVar[Presets] = {
         data: {"beta": 0.2, "lambda_": 10.0}
         for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet")
     }

@@ -10,15 +10,14 @@ not 32; the reservoir counts batch by batch unless `exact_reservoir` is set.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch
-from bison_ocl.bounds import Positive
+from bison_ocl.bounds import Positive, Presets
 from bison_ocl.look import PURPLE, Look
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.losses.dark_experience import dark_experience
@@ -34,7 +33,7 @@ class DERPlusPlus(Method):
     title = "DER++"
     look = Look(PURPLE, "8", "-.")
     learned = (20, 20, 20)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"split-cifar100": {"alpha": 0.1}}
+    presets: ClassVar[Presets] = {"split-cifar100": {"alpha": 0.1}}
 
     lr: Positive = 0.03
     """learning rate of SGD"""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch, one_hot
+from bison_ocl.bounds import Presets
 from bison_ocl.errors import UserError
 from bison_ocl.look import BLACK, Look
 from bison_ocl.losses.cross_entropy import cross_entropy
@@ -37,7 +38,7 @@ class DVC(Method):
     kind = "T"
     look = Look(BLACK, (6, 1, 0), "--")
     scored = (100, 100)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    presets: ClassVar[Presets] = {
         "split-cifar100": {"lambda3": 4.0, "joint_classes": 100},
         "split-miniimagenet": {"lambda3": 4.0, "joint_classes": 100},
         "split-tinyimagenet": {"lambda3": 4.0, "joint_classes": 200},

@@ -10,13 +10,13 @@ beta=0.2, rho=0.5) do not give its numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor
 
+from bison_ocl.bounds import Presets
 from bison_ocl.look import PURPLE, Look
 from bison_ocl.methods.derpp import DERPlusPlus
 from bison_ocl.state import State
@@ -29,7 +29,7 @@ class LODE(DERPlusPlus):
     title = "LODE"
     kind = "T"
     look = Look(PURPLE, "s", "--")
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    presets: ClassVar[Presets] = {
         data: {"alpha": 0.2, "beta": 0.5}
         for data in ("split-cifar100", "split-miniimagenet", "split-tinyimagenet")
     }

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.bounds import Decay, Positive
+from bison_ocl.bounds import Decay, Positive, Presets
 from bison_ocl.card import Card
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.memory.memory import Write
@@ -48,7 +48,7 @@ class Update:
 class Method(Card):
     """Experience replay: cross-entropy on the stream batch and on a batch from the memory."""
 
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    presets: ClassVar[Presets] = {}
     """settings by dataset that differ from the defaults below"""
     replays: ClassVar[bool] = True
     """whether the method keeps a memory"""

@@ -25,7 +25,7 @@ def built(found: type[Method], data: str | None, settings: Mapping[str, Any]) ->
     name = name_of(found)
     hints = get_type_hints(found, include_extras=True)
     names = {field.name.rstrip("_"): field.name for field in fields(found)}
-    values = dict(found.presets.get(data or "", {}))
+    values: dict[str, Any] = dict(found.presets.get(data or "", {}))
     for key, value in settings.items():
         shown = key.rstrip("_")
         if shown not in names:

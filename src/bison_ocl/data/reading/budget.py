@@ -33,7 +33,7 @@ class Budget:
 
 
 @dataclass
-class Pool:
+class SharedBudget:
     """An amount that threads borrow from; a thread waits if too little is left."""
 
     left: int

@@ -13,7 +13,7 @@ from io import BytesIO
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from bison_ocl.data.reading.budget import Pool
+from bison_ocl.data.reading.budget import SharedBudget
 from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError
 
@@ -25,7 +25,7 @@ MOST_PIXELS = 64_000_000
 """the limit above which an image counts as a decompression bomb"""
 LONGEST = 65_535
 """pixels of a side, as in a JPEG: resizing a line of 64 million takes 2 GB"""
-IN_WORK = Pool(MOST_PIXELS)
+IN_WORK = SharedBudget(MOST_PIXELS)
 """pixels that all threads may decode at a time, at about 10 bytes each"""
 STRIP = 1_000_000
 """pixels converted to RGB at a time"""

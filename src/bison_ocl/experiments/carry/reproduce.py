@@ -74,7 +74,7 @@ def reproduce(
         now = standing(plan, out, say, **options)
         if plan.item.alone:
             device, compiling = options.get("device", "cpu"), options.get("compiling", False)
-            tell_other_machines(now.finished, say, device, compiling)
+            warn_of_machines(now.finished, say, device, compiling)
         for record in now.elsewhere:
             now.book.add(record)
         todo = [unit for job, left in now.left for unit in units(job, left, together)]
@@ -115,7 +115,7 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
     return now
 
 
-def tell_other_machines(measured: Sequence[Record], say: Say, device: str, compiling: bool) -> None:
+def warn_of_machines(measured: Sequence[Record], say: Say, device: str, compiling: bool) -> None:
     """Warn if a table of times would mix machines, or compiled and uncompiled steps."""
     here = machine(environment(device).device, compiling and device == "cuda")
     there = [(one.environment.device, one.timing.compiled) for one in measured]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-Check = Callable[[Any], bool]
+Check = Callable[[object], bool]
 Values = dict[str, Any]
 """a line of results.jsonl as JSON gives it"""
 
@@ -20,24 +20,24 @@ NUMBERS_OR_NONE = {int, float, type(None)}
 # --- kinds of values; compared by `type`, because a bool is an instance of int ---
 
 
-def text(value: Any) -> bool:
+def text(value: object) -> bool:
     return type(value) is str
 
 
-def count(value: Any, least: int = 0, most: int = 2**53) -> bool:
+def count(value: object, least: int = 0, most: int = 2**53) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def number(value: Any, least: float = -LARGEST, most: float = LARGEST) -> bool:
-    return type(value) in NUMBERS and least <= value <= most
+def number(value: object, least: float = -LARGEST, most: float = LARGEST) -> bool:
+    return (type(value) is int or type(value) is float) and least <= value <= most
 
 
-def amount(value: Any) -> bool:
+def amount(value: object) -> bool:
     """A time or a size, small enough for an axis."""
     return number(value, 0, 1e12)
 
 
-def share(value: Any) -> bool:
+def share(value: object) -> bool:
     """An accuracy or a difference of accuracies."""
     return number(value, -1, 1)
 
@@ -46,7 +46,7 @@ def or_none(check: Check) -> Check:
     return lambda value: value is None or check(value)
 
 
-def plain(value: Any) -> bool:
+def plain(value: object) -> bool:
     """A value of a setting."""
     most = sys.float_info.max
     return value is None or type(value) in (str, bool) or number(value, -most, most)
@@ -55,7 +55,7 @@ def plain(value: Any) -> bool:
 # --- lists and dictionaries; long lists are checked as a whole, for speed ---
 
 
-def numbers(values: Any, kinds: set[type], least: float, most: float) -> bool:
+def numbers(values: object, kinds: set[type], least: float, most: float) -> bool:
     """Whether a list holds only numbers of these types, in range."""
     if type(values) is not list or not set(map(type, values)) <= kinds:
         return False
@@ -71,7 +71,7 @@ def square(values: Any, side: int, kinds: set[type], most: float) -> bool:
     return numbers(list(chain.from_iterable(values)), kinds, 0, most)
 
 
-def accuracy(values: Any) -> bool:
+def accuracy(values: object) -> bool:
     return type(values) is list and len(values) > 0 and square(values, len(values), NUMBERS, 1)
 
 
@@ -82,7 +82,7 @@ def class_order(values: Any) -> bool:
 def curve(y: str, kinds: set[type], most: float) -> Check:
     """A check for values at steps."""
 
-    def check(values: Any) -> bool:
+    def check(values: object) -> bool:
         return (
             type(values) is dict
             and numbers(values.get("steps"), {int}, 0, 2**53)
@@ -97,7 +97,7 @@ def entries(needed: Mapping[str, Check], known: Mapping[str, Check], other: Chec
     """A check for a dictionary with the needed entries and valid known ones."""
     checks = {**known, **needed}
 
-    def check(values: Any) -> bool:
+    def check(values: object) -> bool:
         return (
             type(values) is dict
             and needed.keys() <= values.keys()

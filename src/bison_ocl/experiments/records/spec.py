@@ -38,12 +38,12 @@ class Spec:
     @property
     def name(self) -> str:
         """A unique file name."""
-        said = self.as_spec()
+        values = self.as_spec()
         if self.precision == PLAIN:  # files from before there was a choice keep their names
-            del said["precision"]
+            del values["precision"]
         if not self.settings.get("average"):  # and so do those from before weights were averaged
-            said["settings"] = {k: v for k, v in self.settings.items() if k != "average"}
-        digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+            values["settings"] = {k: v for k, v in self.settings.items() if k != "average"}
+        digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
         data = re.sub(r"[^\w.-]+", "_", self.data)[-50:]  # a folder's name holds / and :
         return f"{self.method}-{data}-m{self.memory}-s{self.seed}-{digest[:8]}"
 
@@ -53,20 +53,20 @@ class Spec:
 
         Settings added to the method after a run was recorded count with their defaults.
         """
-        return json.dumps(self._told(), sort_keys=True)
+        return json.dumps(self._complete(), sort_keys=True)
 
     @property
     def experiment(self) -> str:
         """What the runs of an experiment share: the identity without the seed."""
-        return json.dumps(self._told() | {"seed": None}, sort_keys=True)
+        return json.dumps(self._complete() | {"seed": None}, sort_keys=True)
 
     def as_spec(self) -> dict[str, Any]:
         """The fields of a spec, of a record too."""
         return {field.name: getattr(self, field.name) for field in fields(Spec)}
 
-    def _told(self) -> dict[str, Any]:
-        said = self.as_spec()
-        return said | {"settings": defaults(self.method) | said["settings"]}
+    def _complete(self) -> dict[str, Any]:
+        values = self.as_spec()
+        return values | {"settings": defaults(self.method) | values["settings"]}
 
     def on(self, device: str) -> Self:
         """The same run with the precision that the device computes it in."""

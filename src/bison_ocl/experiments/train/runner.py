@@ -155,7 +155,7 @@ def trained(
     for start in range(0, len(left), most):
         runs = [begun(job, spec, method, dataset, say) for spec in left[start : start + most]]
         for group in in_step(runs, most):
-            tell_regrouped(group, say)
+            warn_of_regrouping(group, say)
             yield from run_group(job, group, watch)
 
 
@@ -212,7 +212,7 @@ def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> R
     return current
 
 
-def tell_regrouped(runs: Sequence[Run], say: Say) -> None:
+def warn_of_regrouping(runs: Sequence[Run], say: Say) -> None:
     """Warn about runs whose results will differ from an uninterrupted run."""
     for run in runs:
         before, left = run.together, run.steps - run.progress.step

@@ -10,14 +10,14 @@ to exchange, so that no small memory freezes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
+from bison_ocl.bounds import Presets
 from bison_ocl.look import OLIVE, Look
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.aser.class_balanced import Draw, at_random, class_balanced
@@ -36,7 +36,7 @@ class ASER(Method):
     look = Look(OLIVE, "h", "--")
     learned = (40,)
     scored = (190, 190)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    presets: ClassVar[Presets] = {
         "split-cifar100": {"samples": 2},
         "split-miniimagenet": {"samples": 3},
         "split-tinyimagenet": {"samples": 2},

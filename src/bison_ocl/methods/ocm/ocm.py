@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.bounds import Positive
+from bison_ocl.bounds import Positive, Presets
 from bison_ocl.look import GREEN, Look
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.ocm.info_nce import info_nce, paired_info_nce
@@ -38,7 +38,7 @@ class OCM(Method):
     look = Look(GREEN, (3, 1, 0), "--")
     learned: ClassVar[tuple[int, ...]] = (640, 10)
     scored: ClassVar[tuple[int, ...]] = (160, 10)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    presets: ClassVar[Presets] = {
         data: {"kappa": 0.5} for data in ("split-cifar10", "split-digits")
     }
     boundaries = True

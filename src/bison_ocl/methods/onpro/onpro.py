@@ -8,7 +8,6 @@ any class order, no cut of the batch to 7 images per class, and a separate label
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, to_float
-from bison_ocl.bounds import Positive, Share
+from bison_ocl.bounds import Positive, Presets, Share
 from bison_ocl.look import BLUE, Look
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.ocm.ocm import OCM
@@ -43,9 +42,9 @@ class OnPro(OCM):
     look = Look(BLUE, (4, 1, 0), "--")
     learned = (640, 20, 10)
     scored = (20,)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    presets: ClassVar[Presets] = {
         "split-digits": FEW,
-        "split-cifar10": LARGE | FEW,
+        "split-cifar10": {**LARGE, **FEW},
         "split-cifar100": LARGE,
         "split-miniimagenet": LARGE,
         "split-tinyimagenet": LARGE,
