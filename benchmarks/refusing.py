@@ -21,11 +21,13 @@ import torch
 
 from benchmarks.step import DATA, MEMORY
 from bison_ocl import tree
+from bison_ocl.batch import Batch
 from bison_ocl.data import load
 from bison_ocl.engine.step import LEARNED, Engine
 from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.methods.settings import configured
 from bison_ocl.methods.start import first_state
+from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
 
 RESULT = Path(__file__).with_name("refusing.json")
@@ -42,17 +44,22 @@ def both(name: str) -> tuple[Callable[[], object], Callable[[], object]]:
     *before, new = list(class_incremental(data, 0).batches(0, method.stream_batch))[: WARM_UP + 1]
     for one in before:
         me, _ = engine.step(me, one)
+    return lambda: engine.step(me, new), refusing(engine, me, new)
+
+
+def refusing(engine: Engine, me: State, new: Batch) -> Callable[[], object]:
+    """The work of a step, of one run or many, that belongs to refusing it."""
     learned = engine.learn(me, new)
     old = {name: getattr(me, name) for name in LEARNED}
     made = {name: learned.changed[name] for name in LEARNED}
 
     def refuse() -> None:
-        ok = tree.finite((learned.loss, made["net"], made["moments"]))
+        ok = engine.each(tree.finite)((learned.loss, made["net"], made["moments"]))
         tree.choose(ok, made, old)
         if learned.write is not None:
             learned.write.only_if(ok, me.memory)
 
-    return lambda: engine.step(me, new), refuse
+    return refuse
 
 
 def seconds(f: Callable[[], object]) -> float:

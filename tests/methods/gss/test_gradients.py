@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,11 +13,13 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.methods.gss.gradients import (
+    COLUMNS,
     Gradients,
     batch_gradients,
     each_gradient,
-    mean_gradient,
+    products,
     similarity,
+    with_mean,
 )
 from bison_ocl.nets.heads import Linear
 from bison_ocl.nets.net import Design, Net
@@ -49,11 +54,6 @@ def test_gradients_of_items_equal_one_backward_each() -> None:
     assert same(before, snapshot(NET))
 
 
-def test_their_mean_is_the_gradient_of_the_batch() -> None:
-    mean = mean_gradient(each_gradient(NET, loss, ITEMS))
-    torch.testing.assert_close(vectors(mean)[0], one_at_a_time(ITEMS))
-
-
 @pytest.mark.parametrize("size", [1, 2, 5, 10])
 def test_gradients_of_batches_equal_one_backward_each(size: int) -> None:
     found = batch_gradients(NET, loss, ITEMS, size)
@@ -61,21 +61,41 @@ def test_gradients_of_batches_equal_one_backward_each(size: int) -> None:
     torch.testing.assert_close(vectors(found), torch.stack(expected))
 
 
-def test_gradients_of_items_work_for_several_runs_at_once() -> None:
-    batches = [ITEMS[:3], ITEMS[3:6]]
-    together = tree.vectorised(lambda net, b: each_gradient(net, loss, b))(
+@pytest.mark.parametrize(
+    "gradients", [each_gradient, partial(batch_gradients, size=2)], ids=["items", "batches"]
+)
+def test_gradients_work_for_several_runs_at_once(gradients: Callable[..., Gradients]) -> None:
+    batches = [ITEMS[:4], ITEMS[4:8]]
+    together = tree.vectorised(lambda net, b: gradients(net, loss, b))(
         tree.stack([NET, NET]), tree.stack(batches)
     )
     for run in range(2):
-        alone = each_gradient(NET, loss, batches[run])
+        alone = gradients(NET, loss, batches[run])
         torch.testing.assert_close(vectors(tree.pick(together, run)), vectors(alone))
 
 
-def test_similarity_is_the_largest_cosine() -> None:
-    generator = torch.Generator().manual_seed(0)
-    g, memory = (torch.randn(n, 7, dtype=torch.float64, generator=generator) for n in (4, 3))
-    g[3] = 0
+def rows(n: int, width: int = 7) -> Tensor:
+    return torch.randn(n, width, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
 
-    for i, found in enumerate(similarity(g.split([4, 3], 1), memory.split([4, 3], 1)).tolist()):
+
+@pytest.mark.parametrize("width", [7, COLUMNS, 2 * COLUMNS + 3])
+def test_products_sum_over_all_parameters(width: int) -> None:
+    g, memory = rows(4, width), rows(3, width)
+    both = torch.cat([g, memory])
+    sizes = [4, width - 4]
+    torch.testing.assert_close(products(g.split(sizes, 1), memory.split(sizes, 1)), both @ both.T)
+
+
+def test_similarity_is_the_largest_cosine() -> None:
+    g, memory = rows(4), rows(3)
+    g[3] = 0
+    for i, found in enumerate(similarity(products((g,), (memory,)), 4).tolist()):
         pairs = [(g[i] @ m / (g[i].norm() * m.norm()).clamp(min=1e-8)).item() for m in memory]
         assert found == pytest.approx(max(pairs), abs=1e-12)
+
+
+def test_the_mean_takes_the_place_of_the_items() -> None:
+    g, memory = each_gradient(NET, loss, ITEMS), batch_gradients(NET, loss, ITEMS, 5)
+    of_batch = batch_gradients(NET, loss, ITEMS, 10)
+    expected = products(of_batch, memory)
+    torch.testing.assert_close(with_mean(products(g, memory), 10), expected)

@@ -81,4 +81,5 @@ def phase(me: State, turn: Tensor) -> State:
 def clipped(grads: Params, most: float) -> Params:
     """Gradients scaled down to a global norm."""
     norm = torch.stack([leaf.square().sum() for leaf in tree.leaves(grads)]).sum().sqrt()
-    return tree.map_leaves(lambda leaf: leaf * (most / (norm + 1e-6)).clamp(max=1), grads)
+    scale = (most / (norm + 1e-6)).clamp(max=1)
+    return tree.map_leaves(lambda leaf: leaf * scale, grads)

@@ -22,8 +22,9 @@ from bison_ocl.methods.gss.gradients import (
     Gradients,
     batch_gradients,
     each_gradient,
-    mean_gradient,
+    products,
     similarity,
+    with_mean,
 )
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.net import Net
@@ -59,11 +60,11 @@ class GSS(Method):
             return append(me.memory, torch.full_like(new.y, FIRST_SCORE, dtype=me.net.dtype))
         items = Batch(to_float(new.x, me.net.dtype), new.y)
         g = each_gradient(me.net, partial(self.eval_loss, me), items)
-        reference = self.reference(me)
-        scores = similarity(g, reference)
+        inner = products(g, self.reference(me))
+        scores = similarity(inner, len(new))
         if me.memory.filled < me.memory.capacity:
             return append(me.memory, scores)
-        useful = similarity(mean_gradient(g), reference)[0] < 0
+        useful = similarity(with_mean(inner, len(new)), 1)[0] < 0
         return exchange(me.key("store"), me.memory, scores, useful)
 
     def reference(self, me: State) -> Gradients:
