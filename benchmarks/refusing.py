@@ -20,13 +20,13 @@ from typing import Any
 import torch
 
 from benchmarks.step import DATA, MEMORY
-from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.data import load
 from bison_ocl.engine.step import LEARNED, Engine
 from bison_ocl.experiments.records.environment import commit, environment
 from bison_ocl.methods.settings import configured
 from bison_ocl.methods.start import first_state
+from bison_ocl.nets.kernels.leaves import finite, restored
 from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
 
@@ -54,8 +54,8 @@ def refusing(engine: Engine, me: State, new: Batch) -> Callable[[], object]:
     made = {name: learned.changed[name] for name in LEARNED}
 
     def refuse() -> None:
-        ok = engine.each(tree.finite)((learned.loss, made["net"], made["moments"]))
-        tree.choose(ok, made, old)
+        ok = finite((learned.loss, made["net"], made["moments"]), learned.loss)
+        restored(ok, made, old)
         if learned.write is not None:
             learned.write.only_if(ok, me.memory)
 

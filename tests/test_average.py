@@ -121,7 +121,7 @@ def test_the_vector_is_the_network() -> None:
     assert torch.equal(average(me), flat(me.net))
     twice = tree.stack([me, me])
     both = torch.stack([numbers, numbers + 1])
-    assert torch.equal(flat(unflat(both, twice.net), stacked=1), both)
+    assert torch.equal(tree.vectorised(flat)(unflat(both, twice.net)), both)
 
 
 # --- runs ---

@@ -106,14 +106,6 @@ def choose(condition: Tensor, yes: T, no: T) -> T:
     return rebuilt(yes, [chosen(a, b) for a, b in pairs])
 
 
-def finite(tree: object) -> Tensor:
-    """Whether all floats are finite, a boolean []; a sum keeps any NaN or infinity."""
-    floats = [leaf for leaf in leaves(tree) if leaf.is_floating_point()]
-    if under_vmap(floats[0]):  # few kernels for all runs
-        return torch.cat([leaf.reshape(-1) for leaf in floats]).sum().isfinite()
-    return torch.stack([leaf.sum() for leaf in floats]).sum().isfinite()
-
-
 def under_vmap(leaf: Tensor) -> bool:
     """Whether a tensor is batched by vmap, differentiated or not."""
     while torch._C._functorch.is_gradtrackingtensor(leaf):

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.scoring import Scoring
 from bison_ocl.memory.memory import Write
 from bison_ocl.nets.average import moved
+from bison_ocl.nets.kernels.leaves import finite, restored
 from bison_ocl.state import State
 
 LEARNED = ("net", "moments", "extra")
@@ -26,8 +26,6 @@ class Learned:
     changed: dict[str, Any]
     write: Write | None
     loss: Tensor
-    finite: Tensor
-    """whether the loss and the new network and optimiser are finite"""
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,12 @@ class Engine(Scoring):
         unchanged. The step and its labels still count, and the loss is NaN. `Memory.filled`, an
         upper bound for all runs of a stack, grows too.
         """
-        ok, memory = learned.finite, me.memory
+        before = {name: getattr(me, name) for name in LEARNED}
+        made = {name: learned.changed[name] for name in LEARNED}
+        ok, memory = finite((learned.loss, made["net"], made["moments"]), learned.loss), me.memory
         if learned.write is not None:
             memory = memory.write(new, learned.write.only_if(ok, memory))
-        before = {name: getattr(me, name) for name in LEARNED}
-        kept = tree.choose(ok, {name: learned.changed[name] for name in before}, before)
+        kept = restored(ok, made, before)
         after = replace(me, **learned.changed | kept, memory=memory, refused=me.refused + ~ok)
         if me.average is not None:
             average = moved(me.average, after.net, me.step, self.method.average, ok)
@@ -70,8 +69,7 @@ class Engine(Scoring):
         if write is not None:
             write = replace(write, fields=write.fields | update.fields)
         changed = {"net": me.net, "moments": me.moments, "extra": me.extra, "table": me.table}
-        finite = tree.finite((update.loss, me.net, me.moments))
-        return Learned(changed | {"step": me.step + 1}, write, update.loss, finite)
+        return Learned(changed | {"step": me.step + 1}, write, update.loss)
 
     def end_task(self, me: State) -> State:
         """End the current task; the next batch belongs to the next one."""

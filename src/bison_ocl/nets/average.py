@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
+from bison_ocl.nets.kernels.leaves import averaged
 from bison_ocl.nets.net import Net
 
 
-def flat(net: Net, stacked: int = 0) -> Tensor:
-    """All floats of a network, [P], or [S, P] for stacked runs."""
-    leaves = [leaf for leaf in tree.leaves(net) if leaf.is_floating_point()]
-    return torch.cat([leaf.reshape(*leaf.shape[:stacked], -1) for leaf in leaves], dim=-1)
+def flat(net: Net) -> Tensor:
+    """All floats of a network, [P]."""
+    return torch.cat([leaf.reshape(-1) for leaf in tree.leaves(net) if leaf.is_floating_point()])
 
 
 def unflat(average: Tensor, net: Net) -> Net:
@@ -41,4 +41,4 @@ def moved(average: Tensor, net: Net, step: Tensor, decay: float, ok: Tensor) -> 
     """
     t = step.to(average.dtype)
     weight = 1 - ((1 + t) / (10 + t)).clamp(max=decay)
-    return torch.lerp(average, flat(net, ok.ndim), weight.masked_fill(~ok, 0)[..., None])
+    return averaged(average, net, weight.masked_fill(~ok, 0))
