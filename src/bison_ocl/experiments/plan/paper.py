@@ -117,7 +117,7 @@ AVERAGED: Settings = (("average", "0.995"),)
 def beyond(data: str, memory: int) -> tuple[Cell, ...]:
     """Ours and five methods of the paper, each network trained once and read in four ways."""
     readouts = ("averaged", "averaged+ld", "averaged+ld-mirror")
-    parts = ("ncm", "averaged+ncm", "averaged+ld")
+    parts = ("ncm", "averaged+ncm", "averaged+ncm-mirror", "averaged+ld")
     return (
         *(
             Cell(method, data, memory, AVERAGED, also=readouts)
