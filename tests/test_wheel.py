@@ -25,7 +25,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 METHODS = ["finetune", "er", "bison"]
-EXTRAS = ('"cluster"', '"export"', '"gpu"', '"tracking"')
+EXTRAS = ('"cluster"', '"export"', '"gpu"', '"serve"', '"tracking"')
 TITLES = {"finetune": "FINE-TUNE", "er": "ER", "bison": "BISON"}
 
 

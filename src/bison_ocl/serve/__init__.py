@@ -1,0 +1,1 @@
+"""Serve: a learner behind HTTP that loses no acknowledged image."""

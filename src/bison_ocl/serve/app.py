@@ -1,0 +1,132 @@
+"""HTTP of a service: observe, predict, metrics, memory, health and a live page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from bison_ocl.errors import UserError
+from bison_ocl.learner.labels import encode
+from bison_ocl.serve.bodies import Limits, sent
+from bison_ocl.serve.guard import check_host, check_token
+from bison_ocl.serve.journal import NotKept
+from bison_ocl.serve.metrics import CONTENT_TYPE, exposition
+from bison_ocl.serve.refused import Refused
+from bison_ocl.serve.service import Service
+from bison_ocl.serve.status import memory, status
+
+T = TypeVar("T")
+Answer = Callable[[Request], Awaitable[Response]]
+PAGE = {
+    "/": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+@dataclass
+class Server:
+    """The answers of a service."""
+
+    service: Service
+    token: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    refused: dict[int, int] = field(default_factory=dict)
+    """refused requests by status"""
+    learning: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    """one thread, so that requests that wait to learn leave the others to predictions"""
+    answering: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(4))
+
+    def app(self) -> Starlette:
+        routes = [
+            Route("/observe", self.guarded(self.observe), methods=["POST"]),
+            Route("/predict", self.guarded(self.predict), methods=["POST"]),
+            Route("/metrics", self.guarded(self.metrics)),
+            Route("/memory", self.guarded(self.memory)),
+            Route("/status", self.guarded(self.status)),
+            Route("/health", self.health),
+        ]
+        # The page holds no data: it asks for the token and then for /status.
+        pages = [Route(path, page(*file)) for path, file in PAGE.items()]
+        return Starlette(routes=[*routes, *pages])
+
+    def guarded(self, answer: Answer) -> Answer:
+        """Check who asks; answer errors in one line."""
+
+        async def call(request: Request) -> Response:
+            try:
+                check_host(request, self.token)
+                check_token(request, self.token)
+                return await answer(request)
+            except Refused as error:
+                return self.refusal(error.status, str(error))
+            except NotKept as error:
+                return self.refusal(507, str(error))
+            except UserError as error:
+                return self.refusal(422, str(error))
+
+        return call
+
+    def refusal(self, status: int, message: str) -> Response:
+        self.refused = self.refused | {status: self.refused.get(status, 0) + 1}
+        return JSONResponse({"error": message}, status, HEADERS)
+
+    async def observe(self, request: Request) -> Response:
+        """Answers with what was predicted before learning, once the images cannot be lost."""
+        got = await sent(request, self.limits, self.service.shape)
+        predicted = await done(self.learning, self.service.observe, got.images, got.labels())
+        return JSONResponse({"predicted": [encode(label) for label in predicted]}, headers=HEADERS)
+
+    async def predict(self, request: Request) -> Response:
+        got = await sent(request, self.limits, self.service.shape)
+        least = got.values.get("reject_below")
+        if not (least is None or isinstance(least, int | float)):
+            raise UserError(f"reject_below={least!r}: expected a number")
+        found = await done(self.answering, self.service.predict, got.images, least)
+        labels, probabilities = [encode(label) for label, _ in found], [p for _, p in found]
+        return JSONResponse({"labels": labels, "probabilities": probabilities}, headers=HEADERS)
+
+    async def metrics(self, request: Request) -> Response:
+        text = await done(self.answering, exposition, self.service, self.refused)
+        return PlainTextResponse(text, headers=HEADERS, media_type=CONTENT_TYPE)
+
+    async def memory(self, request: Request) -> Response:
+        return JSONResponse(await done(self.answering, memory, self.service), headers=HEADERS)
+
+    async def status(self, request: Request) -> Response:
+        return JSONResponse(await done(self.answering, status, self.service), headers=HEADERS)
+
+    async def health(self, request: Request) -> Response:
+        """For whoever restarts the server; it tells nothing of the learner."""
+        return JSONResponse({"status": "ok"}, headers=HEADERS)
+
+
+async def done(threads: ThreadPoolExecutor, f: Callable[..., T], *arguments: Any) -> T:
+    """The result of a function that a thread calls."""
+    return await asyncio.get_running_loop().run_in_executor(threads, f, *arguments)
+
+
+def page(name: str, kind: str) -> Answer:
+    text = files("bison_ocl.serve.page").joinpath(name).read_text("utf-8")
+
+    async def answer(request: Request) -> Response:
+        return Response(text, headers=HEADERS, media_type=kind)
+
+    return answer

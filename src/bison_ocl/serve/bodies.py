@@ -1,0 +1,89 @@
+"""Bodies of requests, read within limits of size and time.
+
+JSON: `{"images": [base64 of a PNG or JPEG, ...], "labels": [...]}`. A .npy body holds images alone;
+its labels are JSON in the query, `?labels=["bison", "crane"]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from bison_ocl.data.reading.budget import Budget
+from bison_ocl.errors import UserError
+from bison_ocl.learner import labels as labelled
+from bison_ocl.serve.images import array, pictures
+from bison_ocl.serve.refused import Refused
+
+PATIENCE = 30.0
+"""seconds for a body to arrive"""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may ask for."""
+
+    body: int = 16 << 20
+    """bytes"""
+    batch: int = 256
+    """images"""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Images as `Learner` takes them, and the other values of a request."""
+
+    images: Any
+    values: dict[str, Any]
+
+    def labels(self) -> list[Hashable]:
+        """One label per image."""
+        found = self.values.get("labels")
+        if not isinstance(found, list):
+            raise UserError("labels are missing: give a JSON list with one label per image")
+        return [labelled.decode(one) for one in found]
+
+
+async def sent(request: Request, limits: Limits, shape: tuple[int, ...]) -> Sent:
+    """The images of a request for a learner of images [3, H, W]."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("application/json", "application/x-npy"):
+        expected = "application/json or application/x-npy"
+        raise Refused(415, f"content type {kind!r}: expected {expected}")
+    body = await read(request, limits.body)
+    if kind == "application/json":
+        values = parsed(body)
+        return Sent(await asyncio.to_thread(pictures, values, limits.batch, shape), values)
+    values = {name: parsed(text.encode()) for name, text in request.query_params.items()}
+    return Sent(array(body, limits.batch), values)
+
+
+async def read(request: Request, most: int) -> bytes:
+    """The body, refused as soon as it is too large or too slow."""
+    over = Refused(413, f"the body is larger than {most:,} bytes: send fewer images at once")
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) > most:
+        raise over
+    budget, chunks = Budget(most, over), []
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for chunk in request.stream():
+                budget.spend(len(chunk))
+                chunks.append(chunk)
+    except TimeoutError as error:
+        raise Refused(408, f"the body took more than {PATIENCE:g} seconds") from error
+    except ClientDisconnect as error:
+        raise Refused(400, "the connection ended before the body did") from error
+    return b"".join(chunks)
+
+
+def parsed(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{text[:40]!r} is not JSON: {error}") from error

@@ -1,0 +1,133 @@
+"""Journal of a served learner: images that were learned after the last save, one line each call.
+
+A line is on disk before its call is acknowledged. It begins with a checksum, so that a line torn by
+a kill is recognised and dropped.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import zlib
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bison_ocl.errors import UserError, reason
+from bison_ocl.files.checkpoint import Header
+from bison_ocl.files.durable import sync_folder, write_errors
+from bison_ocl.files.lock import needing_locks, refusing
+from bison_ocl.learner.labels import decode, encode
+
+LONGEST = 1 << 30
+"""bytes of a line; a longer one is damage"""
+Position = tuple[int, int]
+"""steps and waiting images of a learner; it grows with every observed image"""
+
+
+class NotKept(UserError):
+    """Images that the disk did not take, and that were not learned."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The images [N, 3, H, W] and labels of one call, and where the learner was before it."""
+
+    at: Position
+    x: Tensor
+    labels: list[Hashable]
+
+
+class Journal:
+    """A file that one process appends to; `clear` empties it after a save."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with write_errors(path, "choose another place for the learner"):
+            new = not path.exists()
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - open as long as we serve
+            if new:
+                sync_folder(path.parent)
+        try:
+            with refusing(f"{path.with_suffix('')}"), needing_locks(path.parent):
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except UserError:
+            self.close()
+            raise
+
+    def entries(self) -> Iterator[Entry]:
+        """All complete lines; what follows the last one was never acknowledged."""
+        with self.path.open("rb") as file:
+            size = self.size
+            while line := file.readline(LONGEST):
+                entry = read(line)
+                if entry is not None:
+                    yield entry
+                elif file.tell() < size:
+                    raise UserError(
+                        f"{self.path} is damaged before its end: use another copy, or move it away"
+                    )
+
+    def append(self, entry: Entry) -> int:
+        """Write one line to disk; the size before it, for `cut`. It is written wholly or not."""
+        before = self.size
+        try:
+            line = memoryview(written(entry))
+            while line:
+                line = line[self._file.write(line) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with suppress(OSError):
+                self.cut(before)
+            raise NotKept(f"cannot keep the images: {reason(error)}; try again later") from error
+        return before
+
+    def cut(self, size: int) -> None:
+        """Drop what was appended beyond a size."""
+        os.ftruncate(self._file.fileno(), size)
+        os.fsync(self._file.fileno())
+
+    def clear(self) -> None:
+        """Drop all lines, after a save or because their images must be forgotten."""
+        self.cut(0)
+
+    def close(self) -> None:
+        self._file.close()
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return os.fstat(self._file.fileno()).st_size
+
+
+def written(entry: Entry) -> bytes:
+    """An entry as a line: checksum and JSON."""
+    values = {
+        "at": entry.at,
+        "labels": [encode(label) for label in entry.labels],
+        "shape": list(entry.x.shape),
+        "images": base64.b64encode(entry.x.numpy().tobytes()).decode(),
+    }
+    text = json.dumps(values).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def read(line: bytes) -> Entry | None:
+    """The entry of a line; None for a torn one."""
+    checksum, _, text = line.removesuffix(b"\n").partition(b" ")
+    if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
+        return None
+    values = Header(json.loads(text))
+    steps, waiting = (one.whole() for one in values["at"].items())
+    labels = [decode(one.value) for one in values["labels"].items()]
+    shape = [one.whole() for one in values["shape"].items()]
+    data: Any = bytearray(base64.b64decode(values["images"].text()))
+    x = torch.frombuffer(data, dtype=torch.uint8).reshape(shape)
+    return Entry((steps, waiting), x, labels)

@@ -1,0 +1,139 @@
+"""A learner, its file and its journal: an acknowledged image is in one of the two.
+
+Learning takes turns and writes to the journal first; predictions wait for nobody. A save empties
+the journal. After a kill in between, positions say which lines the file holds already.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bison_ocl.errors import UserError
+from bison_ocl.learner.images import to_bytes
+from bison_ocl.learner.learner import Learner
+from bison_ocl.serve.history import History
+from bison_ocl.serve.journal import Entry, Journal, Position
+
+
+def journal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.journal")
+
+
+class Service:
+    """A learner in service; threads may share it."""
+
+    def __init__(self, path: Path, load: Callable[[Path], Learner] = Learner.load) -> None:
+        if not path.exists():
+            raise UserError(f"no file {path}: check the path")
+        self.path, self.journal = path, Journal(journal_of(path))
+        self.history = History()
+        self.saved_at = time.time()
+        self.failed_saves = 0
+        self._one_at_a_time = threading.Lock()
+        try:
+            self.learner = load(path)  # after the lock: another server may have saved until now
+            self._replay()
+        except BaseException:
+            self.journal.close()
+            raise
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """[3, H, W] of the images."""
+        shape = self.learner._training.shape
+        assert shape is not None  # a learner without an image cannot be saved
+        return shape
+
+    @property
+    def capacity(self) -> int:
+        """The largest number of stored images."""
+        return self.learner._training.arguments.memory
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """Learned labels; those of the newest step, without a snapshot for predictions."""
+        return list(self.learner._training.labels.all)
+
+    @property
+    def position(self) -> Position:
+        metrics = self.learner.metrics
+        return metrics.steps, metrics.waiting
+
+    def _replay(self) -> None:
+        """Learn what the journal holds and the file does not."""
+        refused: UserError | None = None
+        for entry in self.journal.entries():
+            if refused is not None:
+                raise refused
+            if entry.at < self.position:
+                continue
+            if entry.at > self.position:
+                raise UserError(
+                    f"{self.journal.path} continues another version of {self.path}: "
+                    "restore that version, or move the journal away"
+                )
+            try:
+                self.learner.test_then_train(entry.x, entry.labels)
+            except UserError as error:  # the last call was refused, and killed before it said so
+                refused = error
+        if self.journal.size:
+            self.save()
+
+    def observe(self, images: Any, labels: Sequence[Hashable]) -> list[Hashable | None]:
+        """Write labelled images to the journal, predict them, then learn them."""
+        x = to_bytes(images)
+        with self._one_at_a_time:
+            before = self.journal.append(Entry(self.position, x, list(labels)))
+            try:
+                predicted = self.learner.test_then_train(x, labels)
+            except BaseException:
+                self.journal.cut(before)
+                raise
+            self.history.add(time.time(), self.learner.metrics)
+        return predicted
+
+    def predict(
+        self, images: Any, reject_below: float | None = None
+    ) -> list[tuple[Hashable | None, float]]:
+        """The most likely label of each image and its probability; None below a bound."""
+        snapshot, scores = self.learner._scores(images)
+        best = scores.softmax(1).max(1)
+        found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        least = 0.0 if reject_below is None else reject_below
+        return [(snapshot.labels[i] if p >= least else None, p) for i, p in found]
+
+    def save(self) -> None:
+        """Write the learner's file, then empty the journal."""
+        with self._one_at_a_time:
+            self._save()
+
+    def change(self, change: Callable[[Learner], None]) -> None:
+        """Change the learner by more than new images, as `forget` does, and save it.
+
+        The journal is empty when the change begins: its lines must not be learned after it.
+        """
+        with self._one_at_a_time:
+            self._save()
+            change(self.learner)
+            self._save()
+
+    def _save(self) -> None:
+        try:
+            self.learner.save(self.path)
+        except UserError:
+            self.failed_saves += 1
+            raise
+        self.journal.clear()
+        self.saved_at = time.time()
+
+    def close(self) -> None:
+        """Save what only the journal holds, and let another process serve the file."""
+        try:
+            if self.journal.size:
+                self.save()
+        finally:
+            self.journal.close()

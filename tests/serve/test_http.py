@@ -1,0 +1,272 @@
+"""Requests over HTTP on 127.0.0.1: answers, limits, token, hosts, hostile bodies."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import requests
+import torch
+from PIL import Image
+
+from bison_ocl import Learner
+from bison_ocl.serve import bodies
+from bison_ocl.serve.app import Server
+from bison_ocl.serve.bodies import Limits
+from bison_ocl.serve.service import Service, journal_of
+from tests.serve.serving import NPY, in_thread, labelled, npy, png, saved
+
+TOKEN = "a token of some length"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    saved(tmp_path / "herd.safetensors")
+    return tmp_path / "herd.safetensors"
+
+
+@pytest.fixture
+def server(path: Path) -> Server:
+    return Server(Service(path), limits=Limits(body=60_000, batch=40))
+
+
+@pytest.fixture
+def address(server: Server) -> Iterator[str]:
+    with in_thread(server) as found:
+        yield found
+
+
+def refused(answer: requests.Response, status: int, *parts: str) -> None:
+    """One line that says what is wrong, as JSON."""
+    assert answer.status_code == status, answer.text
+    message = answer.json()["error"]
+    assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_pictures_and_arrays_are_learned_and_predicted(address: str, path: Path) -> None:
+    reference = Learner.load(path)
+    x, y = labelled(16, seed=1)
+    sent = requests.post(f"{address}/observe", json={"images": list(map(png, x)), "labels": y})
+    assert sent.json() == {"predicted": reference.test_then_train(x, y)}
+    again = requests.post(
+        f"{address}/observe", npy(x), params={"labels": json.dumps(y)}, headers=NPY
+    )
+    assert again.json() == {"predicted": reference.test_then_train(x, y)}
+    shown, _ = labelled(20, seed=2)
+    for body in (
+        {"json": {"images": list(map(png, shown))}},
+        {"data": npy(shown), "headers": NPY},
+        {"data": npy(shown.permute(0, 2, 3, 1)), "headers": NPY},
+        {"data": npy(np.asfortranarray(shown.numpy())), "headers": NPY},
+        {"data": npy(shown.float() / 255), "headers": NPY},
+    ):
+        found = requests.post(f"{address}/predict", **body).json()
+        assert found["labels"] == reference.predict(shown)
+        best = reference.predict_proba(shown).max(1)
+        assert found["probabilities"] == pytest.approx(best.tolist())
+
+
+def test_unsure_predictions_can_be_rejected(address: str) -> None:
+    x, _ = labelled(5, seed=2)
+    images = list(map(png, x))
+    sure = requests.post(f"{address}/predict", json={"images": images, "reject_below": 1.01})
+    assert sure.json()["labels"] == [None] * 5
+    same = requests.post(f"{address}/predict?reject_below=1.01", npy(x), headers=NPY)
+    assert same.json() == sure.json()
+    wrong = requests.post(f"{address}/predict", json={"images": images, "reject_below": "much"})
+    refused(wrong, 422, "reject_below='much': expected a number")
+
+
+def test_pictures_of_another_size_are_resized(address: str) -> None:
+    file = io.BytesIO()
+    Image.new("L", (90, 50), 128).save(file, "JPEG")
+    text = base64.b64encode(file.getvalue()).decode()
+    answer = requests.post(f"{address}/predict", json={"images": [text]})
+    assert len(answer.json()["labels"]) == 1
+
+
+def test_labels_keep_their_type(address: str, server: Server) -> None:
+    x, _ = labelled(4, seed=3)
+    labels = [7, None, {"tuple": ["a", 1]}, "bison"]
+    body = {"images": list(map(png, x)), "labels": labels}
+    assert requests.post(f"{address}/observe", json=body).ok
+    waiting = [one.label for one in server.service.learner._training.waiting]
+    assert waiting[-4:] == [7, None, ("a", 1), "bison"]
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        ({"json": {"images": ["/"], "labels": ["a"]}}, "image 0 is not base64"),
+        ({"json": {"images": ["AAAA"], "labels": ["a"]}}, "cannot be decoded (not an image)"),
+        ({"json": {"images": "AAAA", "labels": ["a"]}}, "expected JSON with images"),
+        ({"json": {"images": [1], "labels": ["a"]}}, "expected JSON with images"),
+        ({"json": ["AAAA"]}, "expected JSON with images"),
+        ({"data": b"[" * 50_000, "headers": {"content-type": "application/json"}}, "is not JSON"),
+        ({"data": b"\xff", "headers": {"content-type": "application/json"}}, "is not JSON"),
+        ({"json": {"images": [png(torch.zeros(3, 8, 8).byte())]}}, "labels are missing"),
+        ({"data": npy(np.zeros((1, 8, 8, 3), np.uint8)), "headers": NPY}, "labels are missing"),
+        ({"data": b"\x93NUMPY\x01\x00", "headers": NPY}, "is not a .npy file"),
+        ({"data": b"\x93NUMPY\x03\x00", "headers": NPY}, "is not a .npy file"),
+        ({"data": b"text", "headers": NPY}, "is not a .npy file"),
+        ({"data": npy(np.zeros((1, 8, 8, 3), np.uint8))[:-1], "headers": NPY}, "191 bytes follow"),
+        ({"data": npy(np.array(["a"])), "headers": NPY}, "expected bytes or floats"),
+        ({"data": npy(np.zeros((1, 8, 8, 2), np.uint8)), "headers": NPY}, "labels are missing"),
+    ],
+)
+def test_unreadable_bodies_are_refused(address: str, body: dict[str, Any], part: str) -> None:
+    refused(requests.post(f"{address}/observe", **body), 422, part)
+
+
+def forged(shape: str) -> bytes:
+    """A .npy header of some shape, with a few bytes after it."""
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(64)
+
+
+@pytest.mark.parametrize("shape", ["(1000000000000,)", "(-1, -64)", "(8, 8, 3, 1)", "(9.5,)"])
+def test_a_header_asks_for_no_more_than_the_body_holds(address: str, shape: str) -> None:
+    refused(requests.post(f"{address}/predict", forged(shape), headers=NPY), 422, ".npy")
+
+
+def test_limits_of_a_request(address: str, server: Server) -> None:
+    x, y = labelled(41, seed=1)
+    over = requests.post(f"{address}/predict", json={"images": list(map(png, x))})
+    refused(over, 413, "41 images: expected at most 40")
+    refused(requests.post(f"{address}/predict", npy(x), headers=NPY), 413, "41 images")
+    refused(requests.post(f"{address}/predict", bytes(60_001), headers=NPY), 413, "60,000 bytes")
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(100):
+            yield bytes(1000)
+
+    refused(requests.post(f"{address}/predict", chunks(), headers=NPY), 413, "60,000 bytes")
+    assert server.refused[413] == 4
+    assert len(y) == 41
+
+
+def test_pixels_of_a_request_are_bounded(address: str) -> None:
+    file = io.BytesIO()
+    Image.new("1", (7000, 7000)).save(file, "PNG")
+    text = base64.b64encode(file.getvalue()).decode()
+    body = {"images": [text, text]}
+    refused(requests.post(f"{address}/predict", json=body), 413, "64,000,000 pixels")
+
+
+def test_a_body_that_never_ends_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "PATIENCE", 0.2)
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        head = f"POST /predict HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n"
+        connection.sendall(f"{head}Content-Type: application/x-npy\r\n\r\nabc".encode())
+        assert connection.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_web_pages_of_others_reach_nothing(address: str) -> None:
+    """A form or script elsewhere may send text without asking, and may rename a host."""
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        sent = requests.post(f"{address}/observe", b"{}", headers={"content-type": kind})
+        refused(sent, 415, "expected application/json or application/x-npy")
+    for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example"):
+        refused(
+            requests.get(f"{address}/status", headers={"host": host}), 403, "expected localhost"
+        )
+    page = requests.get(address)
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "access-control-allow-origin" not in page.headers
+
+
+def test_a_token_guards_all_that_is_known(path: Path) -> None:
+    with in_thread(Server(Service(path), TOKEN)) as address:
+        for where in ("/metrics", "/memory", "/status"):
+            refused(requests.get(f"{address}{where}"), 401, "Authorization: Bearer TOKEN")
+            for given in (f"Bearer {TOKEN[:-1]}", f"bearer {TOKEN}", TOKEN, "Bearer é".encode()):
+                wrong = requests.get(f"{address}{where}", headers={"authorization": given})
+                refused(wrong, 401)
+            right = {"authorization": f"Bearer {TOKEN}", "host": "herd.example"}
+            assert requests.get(f"{address}{where}", headers=right).ok
+        for where in ("/observe", "/predict"):
+            refused(requests.post(f"{address}{where}", json={}), 401)
+        assert requests.get(f"{address}/health").json() == {"status": "ok"}
+        assert requests.get(address).ok
+
+
+def test_metrics_are_read_by_prometheus(address: str, server: Server) -> None:
+    x, _ = labelled(20, seed=1)
+    labels = ['say "a"\n\\', *["bison"] * 19]
+    assert requests.post(
+        f"{address}/observe", npy(x), params={"labels": json.dumps(labels)}, headers=NPY
+    ).ok
+    requests.post(f"{address}/observe", b"", headers=NPY)
+    answer = requests.get(f"{address}/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = answer.text.splitlines()
+    samples = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    metrics = server.service.learner.metrics
+    assert float(samples["bison_ocl_steps_total"]) == metrics.steps == 3
+    assert float(samples["bison_ocl_accuracy"]) == metrics.accuracy
+    assert float(samples["bison_ocl_tested_total"]) == 20
+    assert float(samples['bison_ocl_class_accuracy{label="bison"}']) == metrics.by_label["bison"]
+    assert r'bison_ocl_class_accuracy{label="say \"a\"\n\\"}' in samples
+    assert samples['bison_ocl_refused_total{status="422"}'] == "1"
+    named = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert {name.partition("{")[0] for name in samples} <= named
+
+
+def test_predictions_are_answered_while_others_learn(
+    address: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = labelled(10, seed=1)
+    body = {"images": list(map(png, x))}
+    assert requests.post(f"{address}/predict", json=body).ok
+    begun, done = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> list[None]:
+        begun.set()
+        assert done.wait(60)
+        return [None]
+
+    monkeypatch.setattr(server.service.learner, "test_then_train", slow)
+    crowd = [
+        threading.Thread(
+            target=requests.post,
+            args=(f"{address}/observe",),
+            kwargs={"json": body | {"labels": y}},
+        )
+        for _ in range(12)
+    ]
+    for thread in crowd:
+        thread.start()
+    assert begun.wait(60)
+    assert requests.post(f"{address}/predict", json=body, timeout=30).ok
+    assert requests.get(f"{address}/metrics", timeout=30).ok
+    done.set()
+    for thread in crowd:
+        thread.join()
+
+
+def test_an_image_that_cannot_be_kept_is_not_acknowledged(
+    address: str, server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = labelled(3, seed=1)
+    steps = server.service.position
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        sent = requests.post(f"{address}/observe", json={"images": list(map(png, x)), "labels": y})
+        refused(sent, 507, "No space left on device")
+    assert server.service.position == steps
+    assert journal_of(path).stat().st_size == 0

@@ -1,0 +1,228 @@
+"""A service: what it acknowledged is in its file or its journal, whenever it ends."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from bison_ocl import Learner, UserError
+from bison_ocl.serve import history
+from bison_ocl.serve.history import History
+from bison_ocl.serve.journal import Entry, Journal
+from bison_ocl.serve.service import Service, journal_of
+from bison_ocl.serve.status import memory, status
+from tests.serve.serving import labelled, saved
+from tests.test_learner import everything, herd
+from tests.tiny import same
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    saved(tmp_path / "herd.safetensors")
+    return tmp_path / "herd.safetensors"
+
+
+Serve = Callable[[Path], Service]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Services that are closed after the test."""
+    with ExitStack() as opened:
+
+        def start(path: Path) -> Service:
+            service = Service(path)
+            opened.callback(service.journal.close)
+            return service
+
+        yield start
+
+
+def killed(service: Service) -> None:
+    """The end of a process, without its last save."""
+    service.journal.close()
+
+
+def equal(one: Learner, other: Learner) -> bool:
+    """The same state, the same images that wait, the same counts."""
+    waiting = [[x.image for x in learner._training.waiting] for learner in (one, other)]
+    return (
+        same(everything(one), everything(other))
+        and len(waiting[0]) == len(waiting[1])
+        and all(map(torch.equal, *waiting))
+        and one.metrics.counts == other.metrics.counts
+    )
+
+
+def reference(path: Path, calls: int) -> Learner:
+    """The learner of a file after calls of `observed`, without a server."""
+    learner = Learner.load(path)
+    for call in range(calls):
+        learner.test_then_train(*labelled(7, seed=call + 1))
+    return learner
+
+
+def observed(service: Service, calls: range) -> None:
+    for call in calls:
+        service.observe(*labelled(7, seed=call + 1))
+
+
+def test_a_killed_service_goes_on_where_it_was(path: Path, serve: Serve) -> None:
+    wanted = reference(path, 5)
+    service = serve(path)
+    observed(service, range(3))
+    killed(service)
+    again = serve(path)
+    assert equal(again.learner, reference(path, 0))  # the replay was saved
+    observed(again, range(3, 5))
+    assert equal(again.learner, wanted)
+    again.close()
+    assert equal(Learner.load(path), wanted)
+    assert journal_of(path).stat().st_size == 0
+
+
+def test_what_the_file_holds_is_not_learned_twice(path: Path, serve: Serve) -> None:
+    """Killed after the file was written, before the journal was emptied."""
+    wanted = reference(path, 4)
+    service = serve(path)
+    observed(service, range(3))
+    lines = journal_of(path).read_bytes()
+    service.save()
+    observed(service, range(3, 4))
+    lines += journal_of(path).read_bytes()
+    killed(service)
+    journal_of(path).write_bytes(lines)
+    again = serve(path)
+    assert equal(again.learner, wanted)
+
+
+def test_a_call_killed_while_learning_is_replayed_or_dropped(path: Path, serve: Serve) -> None:
+    learner = Learner.load(path)
+    x, y = labelled(7, seed=1)
+    at = (learner.metrics.steps, learner.metrics.waiting)
+    journal = Journal(journal_of(path))
+    journal.append(Entry(at, x, list(y)))
+    journal.close()
+    learner.test_then_train(x, y)
+    service = serve(path)
+    assert equal(service.learner, learner)
+    journal = service.journal
+    later = (learner.metrics.steps, learner.metrics.waiting)
+    journal.append(Entry(later, x, list(y[:3])))  # which no learner accepts
+    killed(service)
+    assert equal(serve(path).learner, learner)
+
+
+def test_a_refused_call_leaves_no_line(path: Path, serve: Serve) -> None:
+    service = serve(path)
+    before = everything(service.learner)
+    with pytest.raises(UserError, match="7 images but 6 labels"):
+        service.observe(labelled(7)[0], labelled(6)[1])
+    with pytest.raises(UserError, match="images are 6x6, earlier ones 8x8"):
+        service.observe(torch.zeros(1, 3, 6, 6), ["bison"])
+    assert service.journal.size == 0
+    assert same(everything(service.learner), before)
+
+
+def test_a_journal_of_another_learner_is_refused(path: Path, serve: Serve) -> None:
+    copy = path.with_name("earlier")
+    shutil.copy(path, copy)
+    service = serve(path)
+    observed(service, range(2))
+    service.save()
+    observed(service, range(2, 3))
+    killed(service)
+    shutil.copy(copy, path)
+    with pytest.raises(UserError, match=r"continues another version of .*: restore that version"):
+        serve(path)
+    assert journal_of(path).stat().st_size > 0
+
+
+def test_a_failed_save_keeps_the_journal(
+    path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = serve(path)
+    observed(service, range(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "save", refusing)
+        with pytest.raises(UserError, match="full"):
+            service.save()
+    assert service.failed_saves == 1
+    assert service.journal.size > 0
+    wanted = everything(service.learner)
+    killed(service)
+    assert same(everything(serve(path).learner), wanted)
+
+
+def refusing(*_: Any) -> None:
+    raise UserError("the disk is full")
+
+
+def test_a_change_begins_with_an_empty_journal(path: Path, serve: Serve) -> None:
+    """As `forget` needs it: a line of a forgotten image must never be learned again."""
+    service = serve(path)
+    observed(service, range(1))
+    sizes: list[int] = []
+
+    def change(learner: Learner) -> None:
+        sizes.append(service.journal.size)
+        learner.flush()
+
+    service.change(change)
+    assert sizes == [0]
+    assert service.journal.size == 0
+    assert Learner.load(path).metrics.waiting == 0
+
+
+def test_predictions_are_those_of_the_learner(path: Path, serve: Serve) -> None:
+    service = serve(path)
+    x, _ = herd(30, seed=5)
+    found = service.predict(x)
+    assert [label for label, _ in found] == service.learner.predict(x)
+    best = service.learner.predict_proba(x).max(1)
+    assert [p for _, p in found] == pytest.approx(best.tolist())
+    sure = service.predict(x, reject_below=best.mean())
+    assert [label for label, _ in sure] == service.learner.predict(x, reject_below=best.mean())
+    assert {None} < {label for label, _ in sure}
+
+
+def test_a_missing_file_leaves_no_journal(tmp_path: Path, serve: Serve) -> None:
+    with pytest.raises(UserError, match=r"no file .*: check the path"):
+        serve(tmp_path / "absent")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- what it shows ---
+
+
+def test_status_and_memory_count_what_is_there(path: Path, serve: Serve) -> None:
+    service = serve(path)
+    observed(service, range(4))
+    found, metrics = status(service), service.learner.metrics
+    assert (found["steps"], found["waiting"]) == (metrics.steps, metrics.waiting) == (4, 1)
+    assert (found["tested"], found["accuracy"]) == (28, metrics.accuracy)
+    assert [point[1] for point in found["history"]] == [7, 14, 21, 28]
+    stored = {one["label"]: one["images"] for one in memory(service)["by_label"]}
+    assert stored == {one["label"]: one["stored"] for one in found["classes"] if one["stored"]}
+    assert sum(stored.values()) == found["memory"]["stored"] == memory(service)["stored"] == 20
+    assert found["memory"]["capacity"] == 20
+
+
+def test_history_stays_small_and_ends_with_the_newest(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "MOST", 8)
+    metrics, points = Learner.load(path).metrics, History()
+    for second in range(100):
+        points.add(float(second), metrics)
+        assert points.points[-1].seconds == second
+        assert points.points[0].seconds == 0
+        assert len(points.points) <= 9
+    gaps = {b.seconds - a.seconds for a, b in zip(points.kept, points.kept[1:], strict=False)}
+    assert len(gaps) == 1
