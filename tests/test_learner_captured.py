@@ -223,3 +223,24 @@ def test_replaying_a_fit_is_for_captured_learners(device: str) -> None:
     assert learner(device, True, "gdumb")._training.engine.repeat is replayed
     method: Method = learner("cpu", False, "gdumb").method
     assert Execution("cpu").engine(method).repeat is not replayed
+
+
+@pytest.mark.parametrize("name", ["bison", "er", "gdumb", "onpro"])
+@pytest.mark.parametrize("by", [{"ids": range(60)}, {"labels": [0, 1]}])
+def test_forgetting_leaves_no_buffer_and_goes_on_alike(
+    name: str, by: dict[str, Any], device: str
+) -> None:
+    one, other = pair(device, name, task_gap=3)
+    for found in (one, other):
+        found.observe(*herd(60), ids=range(60))
+        found.new_task()
+        found.observe(*herd(15, seed=1), ids=range(60, 75))
+        before = found._training.body
+        assert found.forget(**by) > 0
+        assert found._training.body is not before
+    assert captured(one)._spare is None
+    assert captured(one).graphs == {}
+    for found in (one, other):
+        found.observe(*herd(45, classes=6, seed=2))
+    assert captured(one).graphs
+    agree(one, other, device)

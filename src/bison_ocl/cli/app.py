@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bison_ocl.cli import data, listings, outside, report, reproduce, rerun, run
-from bison_ocl.cli.learner import export, serve
+from bison_ocl.cli.learner import export, memory, serve
 
 app = typer.Typer(
     help="Online class-incremental learning: BISON and its baselines.",
@@ -20,7 +20,7 @@ for command in (
     *(listings.methods, listings.datasets, listings.streams),
     *(outside.new, outside.check),
     *(run.run, reproduce.reproduce, rerun.rerun, report.report, report.demo),
-    *(export.export, serve.serve),
+    *(export.export, memory.memory, serve.serve),
 ):
     app.command()(command)
 app.add_typer(data.app, name="data")

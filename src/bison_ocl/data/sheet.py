@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,14 @@ ROWS = 34
 
 
 def draw(findings: Findings) -> Image.Image:
-    """The sheet, class after class, column by column."""
-    names = findings.layout.class_names
-    rows = min(len(names), ROWS)
+    """The sheet of a dataset's classes."""
+    names, samples = findings.layout.class_names, findings.train.samples
+    return drawn(names, [samples[number] for number in range(len(names))])
+
+
+def drawn(names: Sequence[str], samples: Sequence[Sequence[Images]]) -> Image.Image:
+    """The sheet, name after name with up to eight images, column by column."""
+    rows = max(1, min(len(names), ROWS))
     size = -(-len(names) // rows) * STRIP + GAP, rows * (SIDE + GAP) + GAP
     sheet = Image.new("RGB", size, "white")
     pen = ImageDraw.Draw(sheet)
@@ -31,7 +37,7 @@ def draw(findings: Findings) -> Image.Image:
         left, top = column * STRIP + 2 * GAP, row * (SIDE + GAP) + GAP
         left_of_row = (left + NAME - 2 * GAP, top + SIDE // 2)
         pen.text(left_of_row, fitting(name, font), "black", font, anchor="rm")
-        for place, image in enumerate(findings.train.samples[number]):
+        for place, image in enumerate(samples[number]):
             sheet.paste(enlarged(image), (left + NAME + place * (SIDE + GAP), top))
     return sheet
 
@@ -55,10 +61,15 @@ def fitting(name: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> st
 def save(findings: Findings, folder: Path) -> Path:
     """Write NAME.png into a folder."""
     path = folder / f"{findings.name.replace('/', '-').replace(':', '-')}.png"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        draw(findings).save(path)
-    except OSError as error:
-        why = reason(error)
-        raise UserError(f"cannot write {path}: {why}; choose another --out") from error
+    write(draw(findings), path, "--out")
     return path
+
+
+def write(sheet: Image.Image, path: Path, option: str = "--sheet") -> None:
+    """Write a sheet; errors name the option of its place."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sheet.save(path)
+    except (OSError, ValueError) as error:  # ValueError: a suffix that pillow does not know
+        why = reason(error) if isinstance(error, OSError) else str(error)
+        raise UserError(f"cannot write {path}: {why}; choose another {option}") from error

@@ -67,7 +67,8 @@ class Engine(Scoring):
         me = replace(me.with_extra(**update.extra), net=net, moments=moments)
         write = self.method.store(me, new)
         if write is not None:
-            write = replace(write, fields=write.fields | update.fields)
+            arrived = me.memory.arrivals(me.step * self.method.stream_batch, len(new))
+            write = replace(write, fields=write.fields | update.fields | arrived)
         changed = {"net": me.net, "moments": me.moments, "extra": me.extra, "table": me.table}
         return Learned(changed | {"step": me.step + 1}, write, update.loss)
 

@@ -22,7 +22,7 @@ from bison_ocl.files.durable import write_atomically
 from bison_ocl.state import State
 
 FORMAT = "bison-ocl 1"
-ADDED_LATER = ("refused",)
+ADDED_LATER = ("refused", "memory.uncounted", "memory.fields.arrived")
 """tensors that earlier versions did not write; a fresh state provides them"""
 
 
@@ -183,6 +183,7 @@ def check_values(me: State, tensors: dict[str, Tensor]) -> None:
     counters = (me.seed, me.step, me.task, me.refused, memory.seen)
     wrong = {
         "memory": lengths != {filled} or bool(memory.seen.clamp(max=memory.capacity) > filled),
+        "memory.uncounted": bool(memory.offered < memory.seen),
         "memory.y": bool(((y < 0) | (y >= me.classes)).any()),
         "table": bool(((me.table < -1) | (me.table > me.task)).any()),
         "counters": any(not 0 <= int(count) < NUMBER for count in counters),

@@ -37,7 +37,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             with durable(temporary) as file:
                 file.write(data)
             os.replace(temporary, path)
-        except OSError:
+        except BaseException:  # an interrupt must not leave contents behind either
             with suppress(OSError):
                 temporary.unlink()
             raise

@@ -123,6 +123,16 @@ def plain_labels(labels: Any) -> list[Hashable]:
     return [plain(value) for value in values]
 
 
+def plain_ids(ids: Any, images: int) -> list[Hashable]:
+    """Names of images as plain values that a file can hold, one per image."""
+    names = plain_labels(ids)
+    if len(names) != images:
+        raise UserError(f"{images} images but {len(names)} ids: give one id per image")
+    for name in names:
+        encode(name)
+    return names
+
+
 def for_images(single: bool, labels: Any) -> Any:
     """A single image may come with its label alone; a list or an array has one label per image."""
     several = isinstance(labels, list) or getattr(labels, "ndim", 0) > 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import wraps
 from operator import eq
 from pathlib import Path
@@ -19,13 +20,15 @@ from torch import Tensor, nn
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import checked
 from bison_ocl.learner.images import is_single, to_bytes
-from bison_ocl.learner.labels import Labels, for_images, plain_labels
+from bison_ocl.learner.kept.view import MemoryView, view
+from bison_ocl.learner.labels import Labels, for_images, plain_ids, plain_labels
 from bison_ocl.learner.predicting import REFRESH, Predicting
 from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved.reading import SavedLearner
 from bison_ocl.learner.saved.writing import write
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.learner.training import Arrival, Training
+from bison_ocl.memory.removal import numbered
 from bison_ocl.methods import name_of
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.precision import Precision
@@ -120,26 +123,31 @@ class Learner:
     # --- learning ---
 
     @entered
-    def observe(self, images: Any, labels: Iterable[Hashable]) -> None:
+    def observe(
+        self, images: Any, labels: Iterable[Hashable], ids: Iterable[Hashable] | None = None
+    ) -> None:
         """Observe labelled images once; a step learns from each complete stream batch.
 
-        If a step fails, none of the images count, and they may be observed again.
+        If a step fails, none of the images count, and they may be observed again. `ids`: the
+        caller's names of the images, by which `forget` finds them; several may share one.
         """
-        self._learn(*self._checked(images, labels))
+        self._learn(self._arrivals(images, labels, ids))
 
     @entered
-    def test_then_train(self, images: Any, labels: Iterable[Hashable]) -> list[Hashable | None]:
+    def test_then_train(
+        self, images: Any, labels: Iterable[Hashable], ids: Iterable[Hashable] | None = None
+    ) -> list[Hashable | None]:
         """Predict images, count the right ones in `metrics`, then observe them. The predictions.
 
         Each image is predicted before any step learns from it; None before the first step.
         """
-        x, y = self._checked(images, labels)
+        arrivals = self._arrivals(images, labels, ids)
         predicted: list[Hashable | None] = []
-        while len(predicted) < len(y):
-            part = slice(len(predicted), len(predicted) + self._training.room)
-            predicted += self.predict(x[part]) if self._training.steps else [None] * len(x[part])
-            self._learn(x[part], y[part])
-        self._counts = self._counts.counted(predicted, y)
+        while part := arrivals[len(predicted) : len(predicted) + self._training.room]:
+            x = torch.stack([one.image for one in part])
+            predicted += self.predict(x) if self._training.knows else [None] * len(part)
+            self._learn(part)
+        self._counts = self._counts.counted(predicted, [one.label for one in arrivals])
         return predicted
 
     @entered
@@ -164,15 +172,19 @@ class Learner:
         """
         self._training.open_to_more_classes()
 
-    def _checked(self, images: Any, labels: Iterable[Hashable]) -> tuple[Tensor, list[Hashable]]:
-        x, y = to_bytes(images), plain_labels(for_images(is_single(images), labels))
+    def _arrivals(
+        self, images: Any, labels: Iterable[Hashable], ids: Iterable[Hashable] | None
+    ) -> list[Arrival]:
+        x, single = to_bytes(images), is_single(images)
+        y = plain_labels(for_images(single, labels))
         if len(x) != len(y):
             raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
         self._training.check(x, y)
-        return x, y
+        names = [None] * len(y) if ids is None else plain_ids(for_images(single, ids), len(y))
+        return [Arrival(*one) for one in zip(x, y, names, strict=True)]
 
-    def _learn(self, x: Tensor, y: Sequence[Hashable]) -> None:
-        self._training.enqueue([Arrival(*one) for one in zip(x, y, strict=True)])
+    def _learn(self, arrivals: Sequence[Arrival]) -> None:
+        self._training.enqueue(arrivals)
         while self._training.room <= 0:
             self._step()
 
@@ -183,6 +195,32 @@ class Learner:
     def _step(self) -> None:
         self._training.step()
         self._predicting.after_step(self._training)
+
+    # --- the memory ---
+
+    @property
+    @entered
+    def memory(self) -> MemoryView:
+        """The images in the memory, with labels, ids and ages, in copies."""
+        return view(self._training)
+
+    @entered
+    def forget(
+        self, *, ids: Iterable[Hashable] | None = None, labels: Iterable[Hashable] | None = None
+    ) -> int:
+        """Remove images by their ids, or all images of labels; how many were removed.
+
+        They leave the memory, the images that wait, class means and the next file, and are never
+        replayed again. A forgotten label leaves the predictions, its class vectors are drawn anew,
+        and it counts as new if it returns. The weights keep what they learned: only a learner
+        trained without the images knows nothing of them. Earlier files are the caller's to delete.
+        """
+        if (ids is None) == (labels is None):
+            raise UserError("forget by ids=[...] or by labels=[...]: give one of them")
+        names = set(plain_labels(labels if ids is None else ids))
+        gone = self._training.forget(*((set(), names) if ids is None else (names, set())))
+        self._predicting.renew(self._training)
+        return gone
 
     # --- predicting ---
 
@@ -220,7 +258,7 @@ class Learner:
     @property
     def labels(self) -> list[Hashable]:
         """The labels that predictions are made of, in order of appearance."""
-        return list(self._current().labels) if self._training.steps else []
+        return list(self._current().labels) if self._training.knows else []
 
     def _scores(self, images: Any) -> tuple[Snapshot, Tensor]:
         x = to_bytes(images)
@@ -293,7 +331,7 @@ class Learner:
             precision=precision,
         )
         learner._training.labels = labels
-        learner._training.start(me)
+        learner._training.start(replace(me, memory=numbered(me.memory)))
         return learner
 
     @entered

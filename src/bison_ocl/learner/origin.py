@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import Arguments
-from bison_ocl.learner.growth import grown
+from bison_ocl.learner.growth import grown, unlearned
+from bison_ocl.memory.removal import numbered
 from bison_ocl.methods.start import first_state
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.net import Backbone
@@ -27,7 +30,7 @@ class Origin:
             asked_for = made.execution.backbone(made.method, shape)
             given = made.module
             self._backbone = asked_for if given is None else ModuleBackbone(given, shape)
-        return first_state(
+        me = first_state(
             made.method,
             made.seed,
             self._backbone,
@@ -37,6 +40,7 @@ class Origin:
             closed=closed,
             device=device or made.execution.device,
         )
+        return replace(me, memory=numbered(me.memory))
 
     def form(self, shape: tuple[int, ...], rows: int, closed: bool) -> State:
         """A state on the meta device: the expected tensors of a file, without memory."""
@@ -51,6 +55,12 @@ class Origin:
         """The state with heads of twice as many rows; the old ones are kept."""
         shape = tuple(me.memory.x.shape[1:])
         return grown(me, self.state(shape, 2 * me.classes, me.closed))
+
+    def unlearned(self, me: State, numbers: list[int]) -> State:
+        """The state in which the classes of these numbers are unseen."""
+        shape = tuple(me.memory.x.shape[1:])
+        wider = self.form(shape, 2 * me.classes, me.closed)
+        return unlearned(me, self.state(shape, me.classes, me.closed), wider, numbers)
 
     def start_from(self, me: State) -> None:
         """Let fresh states of the caller's module start with the weights of a state."""

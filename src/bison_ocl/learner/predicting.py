@@ -54,7 +54,7 @@ class Predicting:
     def renew(self, training: Training) -> None:
         """Replace a snapshot in use, so that predictions need not wait for the next one."""
         if self.snapshot is not None:
-            self.snapshot = of_now(training)
+            self.snapshot = of_now(training) if training.knows else None
 
     def __getstate__(self) -> dict[str, object]:
         return {"snapshot": None, "asked": False}
@@ -62,7 +62,7 @@ class Predicting:
 
 def of_now(training: Training) -> Snapshot:
     """A snapshot of what was learned so far."""
-    if training.me is None or not training.steps:
+    if training.me is None or not training.knows:
         missing = f"{training.room} more images complete the first batch, or call flush"
         advice = missing if training.waiting else "call observe first"
         raise UserError(f"nothing has been learned yet: {advice}")

@@ -18,6 +18,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import Arguments
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.origin import Origin
+from bison_ocl.memory.removal import reduced, rows_in_use
 from bison_ocl.state import State
 
 FIRST_CAPACITY = 8
@@ -34,6 +35,8 @@ class Arrival:
 
     image: Tensor
     label: Hashable
+    id: Hashable | None = None
+    """the caller's name for it"""
 
 
 class Training:
@@ -54,6 +57,8 @@ class Training:
         self.loss: Tensor | None = None
         self.steps, self.news = 0, 0
         """steps taken, and how many there were when a class was new last"""
+        self.ids: dict[int, Hashable] = {}
+        """the caller's ids by number of arrival: step · stream batch + place in the batch"""
         self.warned = False
 
     @property
@@ -65,6 +70,11 @@ class Training:
     def shape(self) -> tuple[int, ...] | None:
         """[3, H, W] of the images; None before the first."""
         return None if self.me is None else tuple(self.me.memory.x.shape[1:])
+
+    @property
+    def knows(self) -> bool:
+        """Whether anything can be predicted: a step was taken, and not every label forgotten."""
+        return self.steps > 0 and len(self.labels) > 0
 
     @property
     def room(self) -> int:
@@ -108,15 +118,29 @@ class Training:
         body = self.with_room_for(labels.rows)
         if fresh and self.task_gap is not None and self.steps - self.news >= self.task_gap:
             body.end_task()
-        numbers = torch.tensor([labels.number(one.label) for one in batch])
-        new = Batch(torch.stack([one.image for one in batch]), numbers)
+        y = torch.tensor([labels.number(one.label) for one in batch])
+        new = Batch(torch.stack([one.image for one in batch]), y)
         try:
             self.loss = body.step(self.execution.moved(new))
         except UserError as error:
             raise Unlearnable(str(error)) from error
+        self._remember_ids(batch, self.steps * size)
         self.steps += 1
         self.news = self.steps if fresh else self.news
         self.labels, self.waiting = labels, left
+
+    def _remember_ids(self, batch: Sequence[Arrival], first: int) -> None:
+        named = {first + i: one.id for i, one in enumerate(batch) if one.id is not None}
+        if named:
+            self.ids = self.ids | named
+        if len(self.ids) > 2 * self.arguments.memory + len(batch):
+            self.ids = self.stored_ids()
+
+    def stored_ids(self) -> dict[int, Hashable]:
+        """Ids of images in the memory; this reads from the device."""
+        assert self.me is not None
+        numbers = [number for _, number in rows_in_use(self.me.memory)]
+        return {number: self.ids[number] for number in numbers if number in self.ids}
 
     def end_task(self) -> None:
         """End the current task; from now on only the caller ends tasks."""
@@ -136,6 +160,32 @@ class Training:
         while rows > self.body.me.classes:
             self.body.take(self.origin.larger(self.body.me))
         return self.body
+
+    def forget(self, ids: set[Hashable], labels: set[Hashable]) -> int:
+        """Remove images from memory and queue, and make labels unseen; how many images left."""
+        waiting = [one for one in self.waiting if not (one.id in ids or one.label in labels)]
+        gone, self.waiting = len(self.waiting) - len(waiting), waiting
+        numbers = [self.labels.number(one) for one in self.labels.all if one in labels]
+        if self.me is not None:
+            rows = rows_in_use(self.me.memory)
+            kept = [
+                slot
+                for slot, (y, number) in enumerate(rows)
+                if not (y in numbers or self.ids.get(number) in ids)
+            ]
+            gone += len(rows) - len(kept)
+            if numbers or len(kept) < len(rows):
+                self._keep_only(kept, numbers)
+        self.labels = self.labels.without(labels)
+        self.ids = {number: one for number, one in self.ids.items() if one not in ids}
+        return gone
+
+    def _keep_only(self, slots: list[int], unseen: list[int]) -> None:
+        """Continue with a reduced memory, in a new stepper: no old buffer keeps a pixel."""
+        assert self.me is not None
+        memory = reduced(self.me.memory, torch.tensor(slots, dtype=torch.int64))
+        me = replace(self.me, memory=memory)
+        self.start(self.origin.unlearned(me, unseen) if unseen else me)
 
     def warn_of_refused_steps(self) -> None:
         """Warn once, where the host waits for the device anyway: this reads from it."""

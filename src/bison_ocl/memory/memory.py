@@ -11,6 +11,8 @@ from bison_ocl.batch import Batch
 from bison_ocl.errors import UserError
 from bison_ocl.rng import Key, uniform
 
+ARRIVED = "arrived"
+"""the field of a row's number in the order of arrival, if rows may be removed (removal.py)"""
 MOST = 10**8
 """images of a memory; keeps per-row counters below a gigabyte"""
 
@@ -44,6 +46,8 @@ class Memory:
     """declared extras, [capacity + 1, ...] each"""
     filled: int = 0
     """upper bound of the rows in use, on the host; shapes depend on it"""
+    uncounted: Tensor | None = None
+    """int64 []: items offered that `seen` no longer counts, because rows were removed"""
 
     @property
     def capacity(self) -> int:
@@ -58,6 +62,11 @@ class Memory:
         """Which of the capacity rows hold an image, [capacity]."""
         rows = torch.arange(self.capacity, device=self.y.device)
         return rows < self.seen
+
+    @property
+    def offered(self) -> Tensor:
+        """Items offered so far, for policies that count them in `seen`."""
+        return self.seen if self.uncounted is None else self.seen + self.uncounted
 
     def sample(self, key: Key, n: int) -> Batch | None:
         """n rows, uniformly without replacement; all if fewer are filled; None if empty."""
@@ -96,6 +105,12 @@ class Memory:
     def grown(self, items: int) -> Memory:
         """The memory with the host's count after more items."""
         return replace(self, filled=min(self.capacity, self.filled + items))
+
+    def arrivals(self, first: Tensor, items: int) -> dict[str, Tensor]:
+        """The field of numbers for a batch of items, if rows have numbers."""
+        if ARRIVED not in self.fields:
+            return {}
+        return {ARRIVED: first + torch.arange(items, device=self.y.device)}
 
     def in_use(self) -> Memory:
         """The filled rows, as kept in files; for one run, not a stack."""

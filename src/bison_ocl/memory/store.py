@@ -18,8 +18,8 @@ def reservoir(key: Key, memory: Memory, items: int, exact: bool = False) -> Writ
     order = torch.arange(items, device=memory.y.device)
     turn = memory.seen + order
     free = turn < memory.capacity
-    count = memory.seen + free.sum()
-    drawn = integers(key, turn + 1 if exact else count.clamp(min=1), (items,))
+    count = memory.offered + free.sum()
+    drawn = integers(key, memory.offered + order + 1 if exact else count.clamp(min=1), (items,))
     slots = torch.where(free, turn, drawn.clamp(max=memory.capacity))
     return Write(later_wins(slots, memory.capacity), memory.seen + items)
 

@@ -1,14 +1,15 @@
-"""Images that wait for their batch, in the file of a learner."""
+"""Images that wait for their batch, and the caller's ids, in the file of a learner."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bison_ocl.files.checkpoint import Header
-from bison_ocl.learner.labels import decode
+from bison_ocl.learner.labels import decode, encode
 from bison_ocl.learner.training import Arrival
 
 IMAGES = "waiting.x"
@@ -26,6 +27,26 @@ def arrivals_of(
     if "waiting" not in header.by_name():
         return []
     labels = [decode(one.value) for one in header["waiting"].items()]
+    names: list[Hashable | None] = [None] * len(labels)
+    if "waiting_ids" in header.by_name():
+        names = [decode(one.value) for one in header["waiting_ids"].items()]
+        header["waiting_ids"].check(len(names) == len(labels))
     x = tensors.get(IMAGES, torch.zeros((0, *shape), dtype=torch.uint8))
     header["waiting"].check(x.dtype == torch.uint8 and x.shape == (len(labels), *shape))
-    return [Arrival(image, label) for image, label in zip(x, labels, strict=True)]
+    return [Arrival(*one) for one in zip(x, labels, names, strict=True)]
+
+
+def encoded_ids(ids: Mapping[int, Hashable]) -> list[list[Any]]:
+    """Ids of stored images for the header of a file."""
+    return [[number, encode(name)] for number, name in ids.items()]
+
+
+def ids_of(header: Header) -> dict[int, Hashable]:
+    """The ids of a file by number of arrival; earlier files have none."""
+    found: dict[int, Hashable] = {}
+    if "ids" in header.by_name():
+        for one in header["ids"].items():
+            one.check(len(one.items()) == 2)
+            number, name = one.items()
+            found[number.whole()] = decode(name.value)
+    return found

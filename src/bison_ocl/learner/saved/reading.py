@@ -14,12 +14,13 @@ from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.predicting import REFRESH
 from bison_ocl.learner.prequential import Prequential
-from bison_ocl.learner.saved.arrivals import arrivals_of
+from bison_ocl.learner.saved.arrivals import arrivals_of, ids_of
 from bison_ocl.learner.saved.counts import counts_of
 from bison_ocl.learner.saved.snapshots import snapshot_of
 from bison_ocl.learner.saved.writing import SCHEMA
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.learner.training import Training
+from bison_ocl.memory.memory import ARRIVED
 from bison_ocl.methods import METHODS, method_class, name_of
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_method
@@ -81,7 +82,8 @@ class SavedLearner:
 
     def restore(self, training: Training) -> None:
         """Continue a fresh training where the file was written."""
-        header, rows = self.header, self.header["rows"].whole(least=1)
+        header, made = self.header, training.arguments
+        rows = header["rows"].whole(least=1)
         labels = self.labels(rows)
         closed = training.classes is not None
         training.labels = labels if closed else labels.without_limit()
@@ -95,6 +97,9 @@ class SavedLearner:
         training.start(me)
         training.origin.start_from(me)
         training.news = training.steps - header["steps_without_news"].whole(most=training.steps)
+        training.ids = ids_of(header)
+        arrived, last = me.memory.fields[ARRIVED], training.steps * made.method.stream_batch
+        header["fixed"].check(bool(((arrived >= -1) & (arrived < max(last, 1))).all()))
         training.waiting = arrivals_of(header, self.tensors, sides)
         header["waiting"].check(training.room > 0)
         training.labels.check_room(one.label for one in training.waiting)

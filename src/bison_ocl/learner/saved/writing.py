@@ -9,7 +9,7 @@ from bison_ocl.files import checkpoint
 from bison_ocl.learner.labels import encode
 from bison_ocl.learner.predicting import Predicting
 from bison_ocl.learner.prequential import Prequential
-from bison_ocl.learner.saved.arrivals import packed_images
+from bison_ocl.learner.saved.arrivals import encoded_ids, packed_images
 from bison_ocl.learner.saved.counts import encoded_counts
 from bison_ocl.learner.saved.snapshots import packed_snapshot
 from bison_ocl.learner.training import Training
@@ -44,6 +44,8 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "task_gap": training.task_gap,
         "steps_without_news": training.steps - training.news,
         "waiting": [encode(one.label) for one in training.waiting],
+        "waiting_ids": [encode(one.id) for one in training.waiting],
+        "ids": encoded_ids(training.stored_ids()),
         "refresh": made.refresh,
         "counts": encoded_counts(counts),
         "precision": made.execution.precision,

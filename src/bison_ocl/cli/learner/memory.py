@@ -1,0 +1,37 @@
+"""`memory`: what a saved learner keeps of the images it has seen."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bison_ocl.cli.options import expanded
+
+
+def memory(
+    file: Annotated[Path, typer.Argument(callback=expanded, help="File of a saved learner.")],
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, with a row per image.")
+    ] = False,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(callback=expanded, help="Write a contact sheet of the images (.png)."),
+    ] = None,
+) -> None:
+    """Show the images in the memory of a saved learner: counts, ids, ages, a contact sheet."""
+    from bison_ocl.learner.saved.memory import memory_in
+
+    found = memory_in(file)
+    if sheet is not None:
+        from bison_ocl.data.sheet import write
+
+        write(found.contact_sheet(), sheet)
+    if json:
+        print(json_text.dumps(found.as_json()))
+        return
+    print(f"{len(found):,} of {found.capacity:,} images, {found.bytes / 1e6:.1f} MB")
+    for label, n in found.counts.items():
+        print(f"{n:6}  {label}")

@@ -1,0 +1,1 @@
+"""The memory of a learner as a person sees it."""

@@ -1,0 +1,117 @@
+"""The images in a learner's memory, with labels, ids and ages, in copies."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from torch import Tensor
+
+from bison_ocl.data.sheet import drawn
+from bison_ocl.learner.labels import Labels, encode
+from bison_ocl.learner.training import Training
+from bison_ocl.memory.removal import rows_in_use
+
+SHOWN = 8
+"""images of each label on a contact sheet"""
+
+
+@dataclass(frozen=True)
+class MemoryView:
+    """One entry per image in the memory, in no particular order."""
+
+    images: np.ndarray[Any, np.dtype[np.uint8]]
+    """uint8 [N, H, W, 3]"""
+    labels: list[Hashable]
+    ids: list[Hashable | None]
+    """as given to `observe`; None for images without one"""
+    age: list[int | None]
+    """steps since an image was stored; None in files that do not say"""
+    capacity: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the images."""
+        return int(self.images.nbytes)
+
+    @property
+    def counts(self) -> dict[Hashable, int]:
+        """Images of each label."""
+        return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
+
+    def contact_sheet(self) -> Image.Image:
+        """The labels, each with its newest images, eight at most."""
+        ages = [inf if age is None else age for age in self.age]
+        newest = sorted(range(len(self)), key=ages.__getitem__)
+        by_label: dict[Hashable, list[Any]] = {label: [] for label in self.counts}
+        for row in newest:
+            by_label[self.labels[row]].append(self.images[row].transpose(2, 0, 1))
+        return drawn([str(label) for label in by_label], [x[:SHOWN] for x in by_label.values()])
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything but the pixels, as plain values."""
+        rows = zip(self.labels, self.ids, self.age, strict=True)
+        return {
+            "images": len(self),
+            "capacity": self.capacity,
+            "bytes": self.bytes,
+            "shape": list(self.images.shape[1:]),
+            "labels": [[encode(label), n] for label, n in self.counts.items()],
+            "rows": [
+                {"label": encode(label), "id": encode(name), "age": age}
+                for label, name, age in rows
+            ],
+        }
+
+
+def view(training: Training) -> MemoryView:
+    """The memory of a learner as it is now."""
+    made, me = training.arguments, training.me
+    if me is None:
+        return MemoryView(np.zeros((0, 0, 0, 3), np.uint8), [], [], [], made.memory)
+    return view_of_rows(
+        me.memory.x,
+        rows_in_use(me.memory),
+        training.labels,
+        training.ids,
+        Clock(training.steps, made.method.stream_batch),
+        made.memory,
+    )
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Steps so far, and stream images per step: they date an arrival by its number."""
+
+    steps: int
+    stream_batch: int
+
+    def age(self, number: int) -> int | None:
+        return None if number < 0 else self.steps - 1 - number // self.stream_batch
+
+
+def view_of_rows(
+    x: Tensor,
+    rows: Sequence[tuple[int, int]],
+    labels: Labels,
+    ids: Mapping[int, Hashable],
+    clock: Clock,
+    capacity: int,
+) -> MemoryView:
+    """A view of rows given by class and number of arrival. x: bytes [N, 3, H, W], N ≥ rows"""
+    names = dict(zip(labels.numbers, labels.all, strict=True))
+    images = x[: len(rows)].permute(0, 2, 3, 1).cpu().numpy().copy()
+    return MemoryView(
+        images,
+        [names[y] for y, _ in rows],
+        [ids.get(number) for _, number in rows],
+        [clock.age(number) for _, number in rows],
+        capacity,
+    )
