@@ -25,7 +25,8 @@ from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 METHODS = ["finetune", "er", "bison"]
-EXTRAS = ('"cluster"', '"export"', '"gpu"', '"serve"', '"tracking"')
+EXTRAS = ("cluster", "export", "gpu", "river", "serve", "sklearn", "tracking")
+MODULES = {"pillow": "PIL", "mlflow-skinny": "mlflow", "scikit-learn": "sklearn"}
 TITLES = {"finetune": "FINE-TUNE", "er": "ER", "bison": "BISON"}
 
 
@@ -138,15 +139,16 @@ def check_dependencies(folder: Path) -> None:
         metadata = HeaderParser().parsestr(archive.read(name).decode())
     declared = metadata.get_all("Requires-Dist", [])
     needed = [text for text in declared if "extra ==" not in text]
-    extras = [text for text in declared if text.endswith(EXTRAS)]
+    extras = [text for text in declared if text.endswith(tuple(f'"{name}"' for name in EXTRAS))]
     names = [text.split(">")[0].split("=")[0].split("<")[0].strip() for text in needed]
     assert "torch" in names
     assert all("==" not in text for text in needed)  # loose bounds; exact pins are elsewhere
     python = folder / "clean" / "bin" / "python"
-    modules = [{"pillow": "PIL"}.get(name, name) for name in names]
+    modules = [MODULES.get(name, name) for name in names]
     code = f"import {', '.join(modules)}, bison_ocl, sys; print(bison_ocl.__file__)"
     assert run(python, "-c", code, folder=folder).startswith(str(folder / "clean"))
-    optional = {text.partition(";")[0].replace("-skinny", "") for text in extras}
+    packages = [text.partition(";")[0].strip() for text in extras]
+    optional = {MODULES.get(name, name) for name in packages}
     assert imported(folder) <= {*modules, *optional, "bison_ocl"}
 
 

@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+from sklearn.datasets import load_digits
 
 TARGET = Path(__file__).parents[1] / "src" / "bison_ocl" / "data" / "sources" / "digits.npz"
 DIGITS, KEPT, TEST_EVERY = 10, 174, 5

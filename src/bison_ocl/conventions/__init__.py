@@ -1,0 +1,1 @@
+"""A learner by the conventions of other libraries: scikit-learn and river."""

@@ -1,0 +1,63 @@
+"""A learner as a river classifier (extra `river`): one image at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from river import base
+
+from bison_ocl.conventions.rows import Array, to_images
+from bison_ocl.learner.learner import Learner
+from bison_ocl.methods.method import Method
+
+
+class LearnerClassifier(base.Classifier):
+    """Online class-incremental learning; `x` is an image, or its values by name.
+
+    `method`, `memory`, `rule` and `seed` are those of `Learner`, `settings` those of the method.
+    `image_shape` and `value_range` say what the values are, (8, 8) and (0, 16) for digits of 8x8.
+    A step learns from each complete batch. Before the first one predictions are None and {}.
+    """
+
+    def __init__(
+        self,
+        method: str | type[Method] = "bison",
+        memory: int = 1000,
+        image_shape: tuple[int, ...] | None = None,
+        value_range: tuple[float, float] | None = None,
+        rule: str | None = None,
+        settings: dict[str, Any] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.method, self.memory, self.rule = method, memory, rule
+        self.image_shape, self.value_range = image_shape, value_range
+        self.settings, self.seed = settings, seed
+        self.learner = Learner(method, memory=memory, seed=seed, rule=rule, **(settings or {}))
+        self.names: list[Hashable] | None = None
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: Any, y: Hashable) -> None:
+        """Observe one image."""
+        if isinstance(x, dict) and self.names is None:
+            self.names = sorted(x, key=str)
+        self.learner.observe(self._image(x), [y])
+
+    def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
+        """The probability of each learned label."""
+        if not self.learner.metrics.steps:
+            return {}
+        found = self.learner.predict_proba(self._image(x))[0].astype(np.float64)
+        return dict(zip(self.learner.labels, (found / found.sum()).tolist(), strict=True))
+
+    def _image(self, x: Any) -> Array:
+        """A batch of one; values by name in a fixed order, 0 for a missing one."""
+        if isinstance(x, dict):
+            x = np.array([[float(x.get(name, 0)) for name in self.names or sorted(x, key=str)]])
+        else:
+            x = np.asarray(x)[None]
+        return to_images(x, self.image_shape, self.value_range)

@@ -1,0 +1,39 @@
+"""Rows of numbers as images, for libraries that know no images."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from bison_ocl.errors import UserError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+SMALLEST = 4
+"""pixels of a side; with fewer, channels and columns cannot be told apart"""
+
+
+def to_images(
+    x: Array, image_shape: tuple[int, ...] | None, value_range: tuple[float, float] | None
+) -> Array:
+    """Images for a learner: rows [N, d] in a shape, values of a range as [0, 1].
+
+    `image_shape` is (H, W), (H, W, C) or (C, H, W). None: arrays of images stay as they are, and a
+    row becomes the smallest square grey image that holds it, filled up with zeros.
+    """
+    if value_range is not None:
+        low, high = value_range
+        if not low < high:
+            raise UserError(f"value_range={value_range}: expected (low, high) with low < high")
+        x = np.clip((x.astype(np.float64) - low) / (high - low), 0, 1).astype(np.float32)
+    if x.ndim != 2:
+        return x
+    if image_shape is None:
+        side = max(SMALLEST, isqrt(x.shape[1] - 1) + 1)
+        x = np.pad(x, ((0, 0), (0, side**2 - x.shape[1])))
+        image_shape = side, side
+    if np.prod(image_shape) != x.shape[1]:
+        raise UserError(f"image_shape={image_shape} does not hold the {x.shape[1]} values of a row")
+    images = x.reshape(len(x), *image_shape)
+    return images[:, None] if len(image_shape) == 2 else images

@@ -1,0 +1,114 @@
+"""A learner as a scikit-learn classifier (extra `sklearn`).
+
+>>> from sklearn.datasets import load_digits
+>>> x, y = load_digits(return_X_y=True)
+>>> herd = LearnerClassifier(image_shape=(8, 8), value_range=(0, 16), memory=100)
+>>> herd.fit(x[:1000], y[:1000]).score(x[1000:], y[1000:])  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from bison_ocl.conventions.rows import Array, to_images
+from bison_ocl.errors import UserError
+from bison_ocl.learner.learner import Learner
+from bison_ocl.methods.method import Method
+
+
+class LearnerClassifier(ClassifierMixin, BaseEstimator):
+    """Online class-incremental learning; X holds images [n, ...] or rows of their values [n, d].
+
+    Parameters
+    ----------
+    method, memory, rule, device : as for `Learner`
+    image_shape : shape of the image in a row, such as (8, 8); None: the smallest square
+    value_range : values that stand for black and white, such as (0, 16); None: bytes or [0, 1]
+    passes : passes of `fit` over its images, in their order
+    settings : settings of the method, such as {"lr": 0.05}
+    random_state : seed
+
+    `partial_fit` observes images in the order of a stream: a step learns from each complete batch,
+    and the others wait for the next call. New classes may appear in any call.
+    """
+
+    def __init__(
+        self,
+        method: str | type[Method] = "bison",
+        *,
+        memory: int = 1000,
+        image_shape: tuple[int, ...] | None = None,
+        value_range: tuple[float, float] | None = None,
+        passes: int = 1,
+        rule: str | None = None,
+        device: str = "cpu",
+        settings: dict[str, Any] | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.method = method
+        self.memory = memory
+        self.image_shape = image_shape
+        self.value_range = value_range
+        self.passes = passes
+        self.rule = rule
+        self.device = device
+        self.settings = settings
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> LearnerClassifier:
+        """Forget what was learned, and learn from images, without leaving any to wait."""
+        if self.passes < 1:
+            raise UserError(f"passes={self.passes}: expected a whole number of at least 1")
+        for turn in range(self.passes):
+            self._observe(X, y, first=turn == 0)
+        self.learner_.flush()
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+    ) -> LearnerClassifier:
+        """Observe images once. `classes`: all that will appear, if they are known in advance."""
+        self._observe(X, y, first=not hasattr(self, "learner_"), classes=classes)
+        return self
+
+    def _observe(self, x: Any, y: Any, first: bool, classes: Any = None) -> None:
+        x, y = validate_data(self, x, y, reset=first, allow_nd=True, dtype="numeric")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if first:
+            self.learner_ = Learner(
+                self.method,
+                memory=self.memory,
+                seed=self.random_state,
+                rule=self.rule,
+                device=self.device,
+                **(self.settings or {}),
+            )
+            self.classes_ = np.unique(y if classes is None else classes)
+        self.learner_.observe(to_images(x, self.image_shape, self.value_range), y)
+        self.classes_ = np.unique(np.concatenate([self.classes_, y]))
+
+    def predict(self, X: Any) -> Array:
+        """The most likely class of each image."""
+        best = self.predict_proba(X).argmax(1)
+        found: Array = self.classes_[best]
+        return found
+
+    def predict_proba(self, X: Any) -> Array:
+        """One column per entry of `classes_`; 0 for classes that no step has learned."""
+        check_is_fitted(self)
+        x = validate_data(self, X, reset=False, allow_nd=True, dtype="numeric")
+        images = to_images(x, self.image_shape, self.value_range)
+        probabilities = self.learner_.predict_proba(images)
+        table = np.zeros((len(images), len(self.classes_)), probabilities.dtype)
+        known = np.searchsorted(self.classes_, np.array(self.learner_.labels))
+        table[:, known] = probabilities
+        return table

@@ -1,0 +1,63 @@
+"""The classifier of river's conventions: its own checks, and a learner behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from river import checks
+from sklearn.datasets import load_digits
+
+from bison_ocl import Learner
+from bison_ocl.conventions.river import LearnerClassifier
+
+BY_TENS = "predictions are {} until the first batch of ten; with batches of one the check holds"
+EXCEPTIONS = {"check_predict_proba_one": BY_TENS}
+
+
+def new(**settings: Any) -> LearnerClassifier:
+    return LearnerClassifier(memory=50, value_range=(-10, 10), settings={"filters": 2} | settings)
+
+
+def checks_of(model: LearnerClassifier) -> dict[str, Callable[[Any], None]]:
+    """River's checks by name and number, as each runs on several datasets."""
+    return {f"{check.__name__}-{i}": check for i, check in enumerate(checks.yield_checks(model))}
+
+
+@pytest.mark.parametrize("name", checks_of(new()))
+def test_checks_of_river(name: str) -> None:
+    check = checks_of(new())[name]
+    if check.__name__ in EXCEPTIONS:
+        with pytest.raises(AssertionError):
+            check(new())
+        check(new(stream_batch=1, buffer_batch=2))
+    else:
+        check(new())
+
+
+def test_it_is_a_learner() -> None:
+    x, y = load_digits(return_X_y=True)
+    model = LearnerClassifier("er", memory=50, value_range=(0, 16), settings={"filters": 2})
+    by_array = LearnerClassifier("er", memory=50, settings={"filters": 2})
+    learner = Learner("er", memory=50, filters=2)
+    for values, label in zip(x[:47], y[:47].tolist(), strict=True):
+        image = (values / 16).astype(np.float32).reshape(8, 8, 1)
+        named = {f"{place:02}": value for place, value in enumerate(values)}
+        assert model.predict_one(named) == by_array.predict_one(image)
+        learner.observe(image, label)
+        by_array.learn_one(image, label)
+        model.learn_one(named, label)
+    assert model.predict_one(named) == learner.predict(image)[0]
+    found = model.predict_proba_one(named)
+    assert list(found) == learner.labels
+    assert list(found.values()) == pytest.approx(learner.predict_proba(image)[0].tolist())
+
+
+def test_nothing_is_predicted_before_the_first_batch() -> None:
+    model = new()
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    model.learn_one({"a": 1.0}, "bison")
+    assert model.predict_one({"a": 1.0}) is None

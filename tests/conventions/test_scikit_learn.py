@@ -1,0 +1,96 @@
+"""The classifier of scikit-learn's conventions: their own checks, and a learner behind it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bison_ocl import Learner, UserError
+from bison_ocl.conventions.scikit_learn import LearnerClassifier
+
+QUICK = {"memory": 50, "settings": {"filters": 2}}
+EXCEPTIONS: dict[str, str] = {}
+"""checks that do not apply, with their reasons: all apply"""
+
+
+@parametrize_with_checks(
+    [LearnerClassifier(value_range=(-10, 10), passes=3, **QUICK)],
+    expected_failed_checks=lambda _: EXCEPTIONS,
+)
+def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def digits(n: int) -> tuple[Any, Any]:
+    x, y = load_digits(return_X_y=True)
+    return x[:n], y[:n]
+
+
+def test_it_is_a_learner() -> None:
+    x, y = digits(120)
+    images = (x / 16).astype(np.float32).reshape(-1, 1, 8, 8)
+    learner = Learner("bison", memory=50, seed=3, filters=2)
+    classifier = LearnerClassifier(image_shape=(8, 8), value_range=(0, 16), random_state=3, **QUICK)
+    for start in range(0, 120, 33):
+        learner.observe(images[start : start + 33], y[start : start + 33])
+        classifier.partial_fit(x[start : start + 33], y[start : start + 33])
+    assert classifier.predict(x).tolist() == learner.predict(images)
+    order = np.argsort(learner.labels)
+    np.testing.assert_array_equal(
+        classifier.predict_proba(x), learner.predict_proba(images)[:, order]
+    )
+    learner.flush()
+    fitted = clone(classifier).fit(x, y)
+    assert fitted.score(x, y) == learner.score(images, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_proba(x), fitted.predict_proba(x))
+
+
+def test_images_need_no_shape() -> None:
+    x, y = digits(40)
+    images = np.repeat((x.reshape(-1, 8, 8, 1) * 15).astype(np.uint8), 3, axis=3)
+    classifier = LearnerClassifier(**QUICK).fit(images, y)
+    assert classifier.predict(images).shape == (40,)
+    assert classifier.learner_._training.shape == (3, 8, 8)
+
+
+def test_classes_may_be_known_in_advance_or_appear() -> None:
+    x, y = digits(60)
+    classifier = LearnerClassifier(value_range=(0, 16), **QUICK)
+    classifier.partial_fit(
+        x[:30], np.where(y[:30] < 5, "few", "many"), classes=["few", "many", "most"]
+    )
+    assert classifier.classes_.tolist() == ["few", "many", "most"]
+    assert (classifier.predict_proba(x)[:, 2] == 0).all()
+    classifier.partial_fit(x[30:], ["all"] * 30)
+    assert classifier.classes_.tolist() == ["all", "few", "many", "most"]
+    assert set(classifier.predict(x)) <= {"all", "few", "many"}
+
+
+def test_it_works_in_a_pipeline() -> None:
+    x, y = digits(60)
+    model = make_pipeline(MinMaxScaler(clip=True), LearnerClassifier(image_shape=(8, 8), **QUICK))
+    assert len(cross_val_score(model, x, y, cv=2)) == 2
+    tuned = clone(model).set_params(learnerclassifier__memory=20)
+    assert tuned.get_params()["learnerclassifier__memory"] == 20
+
+
+def test_shapes_and_ranges_that_do_not_fit_are_refused() -> None:
+    x, y = digits(20)
+    with pytest.raises(UserError, match=r"image_shape=\(7, 8\) does not hold the 64 values"):
+        LearnerClassifier(image_shape=(7, 8), value_range=(0, 16)).fit(x, y)
+    with pytest.raises(UserError, match=r"value_range=\(16, 0\): expected \(low, high\)"):
+        LearnerClassifier(value_range=(16, 0)).fit(x, y)
+    with pytest.raises(UserError, match=r"float images must lie in \[0, 1\], not \[0, 16\]"):
+        LearnerClassifier().fit(x, y)
+    with pytest.raises(UserError, match="passes=0: expected a whole number of at least 1"):
+        LearnerClassifier(passes=0).fit(x, y)
