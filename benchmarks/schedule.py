@@ -93,7 +93,7 @@ class FindingItFinished:
             done(outcome)
             times.append(time.perf_counter())
 
-        local.carry_out(jobs, started, timed, processes=local.cores())
+        local.carry_out(jobs, started, timed, processes=local.usual_processes("cpu"))
         self.seconds_a_unit = (times[-1] - times[0]) / (len(times) - 1)
 
 

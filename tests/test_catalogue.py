@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
@@ -11,7 +14,13 @@ import pytest
 
 from bison_ocl import methods
 from bison_ocl.cli.catalogue import class_facts, listing, method_listing
+from bison_ocl.cli.details import dataset_details, method_details, stream_details
+from bison_ocl.data import DATASETS, load
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.plan.costs import SIZES
+from bison_ocl.experiments.plan.plan import settings_read_by
 from bison_ocl.methods import METHODS, method_class
+from bison_ocl.stream.streams import STREAMS
 
 
 def package(folder: Path, **files: str) -> ModuleType:
@@ -51,3 +60,90 @@ def test_what_is_told_of_a_method_without_importing_it_is_true(name: str) -> Non
     assert facts.get("kind", "") == found.kind
     assert facts.get("boundaries", False) == found.boundaries
     assert f"{name:<10}" in method_listing(methods, {name: module})
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_is_described_with_every_setting_it_reads(name: str) -> None:
+    lines = list(method_details(name))
+    start = lines.index(next(line for line in lines if line.startswith("setting ")))
+    shown = [line.split()[0] for line in lines[start + 1 : lines.index("", start)]]
+    assert shown == settings_read_by(name)
+    for data, settings in method_class(name).presets.items():
+        named = [line for line in lines if line.startswith("preset for")]
+        (line,) = [line for line in named if data in re.findall(r"[\w-]+", line)]
+        assert all(f"{key.rstrip('_')}=" in line for key in settings)
+
+
+def test_a_method_in_a_file_is_described_and_not_executed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    head = '"""Mine.\n\nMe 2026.\n"""\nfrom bison_ocl.methods.er import ER\nraise SystemExit\n'
+    path.write_text(head + 'class Mine(ER):\n    share: Share = 0.5\n    """of something"""\n')
+    lines = list(method_details(f"{path}:Mine"))
+    (line,) = [line for line in lines if line.startswith("share ")]
+    assert " ".join(line.split()) == "share 0.5 a number from 0 to 1 of something"
+    for text in (f"{path}:Yours", f"{tmp_path / 'none.py'}:Mine", "bisson"):
+        with pytest.raises(UserError):
+            list(method_details(text))
+
+
+def test_datasets_and_streams_are_described() -> None:
+    assert {
+        "50,000 training and 10,000 test images of 32x32",
+        "memory sizes in `reproduce`: 200, 500, 1000",
+    } <= set(dataset_details("split-cifar10"))
+    folder = "\n".join(dataset_details("folder:PATH"))
+    assert all(text in folder for text in ("--image-size", "default: 32", "default: 0.2"))
+    lines = [" ".join(line.split()) for line in stream_details("blurry")]
+    assert {"disjoint 50 0 to 100", "spill 10 0 to 100"} <= set(lines)
+    for name in STREAMS:
+        assert list(stream_details(name))[-1].startswith(f"Choose it with --stream {name}")
+    for name in DATASETS:
+        assert list(dataset_details(name))[1] == ""
+    with pytest.raises(UserError, match="did you mean 'split-cifar10'"):
+        list(dataset_details("cifar10"))
+    with pytest.raises(UserError, match="did you mean 'blurry'"):
+        list(stream_details("blury"))
+
+
+def test_what_is_known_of_datasets_without_reading_them_is_true() -> None:
+    found, size = load("split-digits"), SIZES["split-digits"]
+    told = (len(found.train), len(found.test), found.tasks, found.shape[1])
+    assert told == (size.train, size.test, size.tasks, size.side)
+
+
+HEAVY = ("torch", "numpy", "matplotlib", "plotly", "PIL", "ray")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "--version",
+        "methods",
+        "methods bison",
+        "methods onpro",
+        "datasets",
+        "datasets split-cifar10",
+        "streams",
+        "streams blurry",
+        "run --help",
+        "reproduce --help",
+        "reproduce --list",
+    ],
+)
+def test_commands_that_compute_nothing_import_nothing_heavy(words: str, tmp_path: Path) -> None:
+    """Their time is half a second; importing torch alone takes twice as long."""
+    code = (
+        f"import sys, time; start = time.process_time(); sys.argv[1:] = {words.split()!r}\n"
+        "from bison_ocl.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        f"    print(*[name for name in {HEAVY} if name in sys.modules], file=sys.stderr)\n"
+        "    assert time.process_time() - start < 0.75, time.process_time() - start\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == ""
+    assert done.stdout

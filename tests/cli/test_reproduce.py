@@ -12,7 +12,8 @@ import pytest
 from bison_ocl.cli.reproduce import chosen_engine, list_items
 from bison_ocl.experiments.carry import local
 from bison_ocl.experiments.carry.work import Done, Outcome, Started
-from bison_ocl.experiments.plan import costs
+from bison_ocl.experiments.plan import costs, machine
+from bison_ocl.experiments.plan.machine import last, measured
 from bison_ocl.experiments.train.runner import Job
 from tests.cli.calling import Call, refused
 from tests.digits import few, use
@@ -22,44 +23,71 @@ SMALL = ["--data", "split-digits", "--set", "filters=1", "--set", "stream_batch=
 
 
 @pytest.fixture(autouse=True)
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that stays here, and few digits."""
+def in_this_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """An engine that stays here, few digits, and a machine of known speed."""
     use(monkeypatch, few)
     monkeypatch.setattr(local, "carry_out", inline)
+    monkeypatch.setattr(costs, "seconds_of_a_step", seconds)
+    monkeypatch.setenv("BISON_OCL_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
 def inline(jobs: Sequence[Job], started: Started, done: Done, **options: object) -> None:
     one_by_one(jobs, started, done)
 
 
-def test_list_shows_every_item_with_runs_and_an_honest_estimate(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(costs, "seconds_of_a_step", lambda device, precision: 0.1)
-    said = call("reproduce", "--list", "--processes", "2", "--device", "cpu")
+def seconds(device: str, precision: str, alone: bool = False) -> float:
+    """Of a made-up step."""
+    return {"cpu": 0.1, "cuda": 0.002 if alone else 0.0005}[device]
+
+
+def test_list_shows_every_item_by_the_rate_that_plan_measured(call: Call, tmp_path: Path) -> None:
+    words = ["reproduce", "--list", "--processes", "2", "--device", "cpu"]
+    said = call(*words)
+    lines = {line.split()[0]: line for line in said.out.splitlines()[1:16]}
+    assert lines["table1"].split()[-3:] == ["1380", "1380", "–"]
+    assert "No estimates yet: `bison-ocl reproduce ITEM --plan` measures" in said.out
+    planned = call("reproduce", "table1", "--plan", "--out", tmp_path, *words[-4:])
+    assert "1380 left to run, about 47.0 days" in planned.out
+    assert "a step of ER takes 100 ms, measured 20" in planned.out
+    said = call(*words)
     assert said.status == 0
     lines = {line.split()[0]: line for line in said.out.splitlines()[1:16]}
     assert lines["table1"].split()[-4:] == ["1380", "1380", "47.0", "days"]
     assert lines["balance"].split()[-4:-2] == ["630", "0"]
     assert lines["all"].split()[-4:-2] == ["2195", "2195"]
     assert "Figure 7" in lines["confusion"]
-    assert "a step of ER takes 100 ms, measured now" in said.out
+    assert "a step of ER takes 100 ms, measured 20" in said.out
     assert "processes: 2" in said.out
+    other = call("reproduce", "--list", "--precision", "bf16")
+    assert "No estimates yet" in other.out
 
 
 def test_on_a_gpu_what_must_run_alone_is_reckoned_by_steps_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def seconds(device: str, precision: str, alone: bool = False) -> float:
-        return 0.002 if alone else 0.0005
-
-    monkeypatch.setattr(costs, "seconds_of_a_step", seconds)
-    list_items("cuda", "bf16", None)
+    measured("cpu", "bf16")
+    measured("cuda", "bf16")
+    list_items("auto", "bf16", None)  # the GPU's
     said = capsys.readouterr().out
     lines = {line.split()[0]: line for line in said.splitlines()[1:16]}
     assert lines["efficiency"].endswith("86 s")  # 4 cells, each trained twice, 5,250 to 5,458 steps
     assert lines["confusion"].endswith("25 s")
-    assert "takes 0.5 ms per seed with ten at once, 2 ms alone, measured now" in said
+    assert "takes 0.5 ms per seed with ten at once, 2 ms alone, measured 20" in said
+
+
+def test_a_damaged_or_unwritable_rate_is_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured("cpu", "tf32")
+    found = last("cpu", "tf32")
+    assert found is not None
+    assert (found.step, last("cuda", "tf32"), last("cpu", "fp32")) == (0.1, None, None)
+    for text in ("[", '[{"speed": 1}]', "3"):
+        machine.place().write_text(text)
+        assert last("auto", "tf32") is None
+    monkeypatch.setenv("BISON_OCL_CACHE", "/proc/nowhere")
+    assert measured("cpu", "tf32").step == 0.1
+    assert last("cpu", "tf32") is None
 
 
 def test_plan_prints_what_would_run_and_runs_nothing(call: Call, tmp_path: Path) -> None:
@@ -68,7 +96,7 @@ def test_plan_prints_what_would_run_and_runs_nothing(call: Call, tmp_path: Path)
     )
     assert said.status == 0
     assert "filters=64 buffer_batch=64" in said.out
-    assert "15 runs, 15 seeds per cell; 15 left to run" in said.out
+    assert "15 runs, 15 seeds per cell; 15 left to run, about" in said.out
     assert not list(tmp_path.iterdir())
 
 

@@ -50,7 +50,11 @@ ImageSize = Annotated[
     int | None, typer.Option(help="folder:PATH only: side of the images in pixels (default: 32).")
 ]
 Tasks = Annotated[
-    int | None, typer.Option(help="folder:PATH only: number of tasks (default: up to 5).")
+    int | None,
+    typer.Option(
+        help="folder:PATH only: number of tasks (default: the most up to 5 that divides the "
+        "classes, else 5, of which the first have one class more)."
+    ),
 ]
 HeldOut = Annotated[
     float | None,

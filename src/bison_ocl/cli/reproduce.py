@@ -29,6 +29,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.results import RESULTS
 
 if TYPE_CHECKING:
+    from bison_ocl.experiments.plan.machine import Rate
     from bison_ocl.experiments.plan.plan import Plan
     from bison_ocl.experiments.plan.units import Options
 
@@ -39,10 +40,12 @@ def reproduce(
         typer.Argument(help="Items, such as table1, or all for the whole paper; see --list."),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="List the items, their runs and estimated times.")
+        bool,
+        typer.Option("--list", help="List the items, their runs and times by the last --plan."),
     ] = False,
     planned: Annotated[
-        bool, typer.Option("--plan", help="Show the plan without running it.")
+        bool,
+        typer.Option("--plan", help="Show the plan and its estimated time without running it."),
     ] = False,
     seeds: Annotated[
         str | None, typer.Option(help="Seeds, such as 0-4 (default: as many as in the paper).")
@@ -77,7 +80,7 @@ def reproduce(
     """Run what is missing of the paper's tables and figures, and compare with its numbers."""
     check_positive(processes=processes, checkpoint_every=checkpoint_every)
     if listed and not items:
-        list_items(chosen_device(device), precision, processes)
+        list_items(device, precision, processes)
         return
     if listed or not items:
         raise UserError("give an item, or --list alone to list the items")
@@ -94,8 +97,12 @@ def reproduce(
     )
     plans = [plan(name, wanted) for name in named(items)]
     if planned:
+        from bison_ocl.experiments.plan.machine import measured
+
+        rate = measured(chosen_device(device), precision)
         for found in plans:
-            show_plan(found, out, precision)
+            show_plan(found, out, precision, rate, usual_processes(rate.device, processes))
+        print(f"Estimates: {rate.words}; they may be wrong by a factor of two.")
         if len(plans) > 1:
             print("Runs that items share are trained once, for the first item, and copied.")
         return
@@ -135,35 +142,42 @@ def write_report(names: Sequence[str], out: Path) -> None:
         raise UserError(f"the runs are kept, but there is no report: {advice}") from error
 
 
-def show_plan(found: Plan, out: Path, precision: str) -> None:
-    """Print a plan and how many of its runs are left."""
-    from bison_ocl.experiments.plan.agenda import contents, left_of
+def show_plan(found: Plan, out: Path, precision: str, rate: Rate, processes: int) -> None:
+    """Print a plan, how many of its runs are left, and an estimate of their time."""
+    from bison_ocl.experiments.plan.agenda import contents, left_of, time_of
     from bison_ocl.experiments.terminal.show import show_table
 
     left = left_of(found, out, lambda text: print(text, file=sys.stderr), precision)
     show_table(contents(found, left))
     seeds = f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
-    print(f"{found.name}: {found.runs} runs, {seeds} per cell; {sum(left)} left to run")
+    time = f", about {time_of(found, left, rate, processes)}" if sum(left) else ""
+    print(f"{found.name}: {found.runs} runs, {seeds} per cell; {sum(left)} left to run{time}")
 
 
-def list_items(device: str, precision: Precision, processes: int | None) -> None:
-    """Print the items of the paper with their estimated times on this machine."""
-    from bison_ocl.experiments.carry.local import cores
+def list_items(device: str, precision: str, processes: int | None) -> None:
+    """Print the items of the paper, with times by the rate that was last measured here."""
     from bison_ocl.experiments.plan.agenda import listing
-    from bison_ocl.experiments.plan.costs import seconds_of_a_step
+    from bison_ocl.experiments.plan.machine import last
     from bison_ocl.experiments.terminal.show import show_table
 
-    gpu = device == "cuda"
-    step = seconds_of_a_step(device, precision)
-    step_alone = seconds_of_a_step(device, precision, alone=True) if gpu else step
-    at_once = 1 if gpu else processes or cores()
-    show_table(listing(step, step_alone, at_once))
-    alone = f" per seed with ten at once, {1e3 * step_alone:.3g} ms alone" if gpu else ""
+    rate = last(device, precision)
+    at_once = usual_processes(rate.device if rate else device, processes)
+    show_table(listing(rate, at_once))
+    print("new: runs that no item above has; runs that items share are trained once.")
+    if rate is None:
+        print("No estimates yet: `bison-ocl reproduce ITEM --plan` measures this machine.")
+        return
     print(
-        "new: runs that no item above has; runs that items share are trained once.\n"
-        f"Estimates: a step of ER takes {1e3 * step:.3g} ms{alone}, measured now; other methods "
-        f"scale by images per step; processes: {at_once}. They may be wrong by a factor of two."
+        f"Estimates: {rate.words}; other methods scale by images per step; processes: {at_once}. "
+        "They may be wrong by a factor of two."
     )
+
+
+def usual_processes(device: str, asked: int | None) -> int:
+    """The number of processes asked for; else one on a GPU, and one per core on a CPU."""
+    from bison_ocl.experiments.plan.machine import cores
+
+    return asked or (1 if device == "cuda" else cores())
 
 
 def assignments(settings: list[str] | None) -> tuple[tuple[str, str], ...]:

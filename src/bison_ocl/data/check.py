@@ -109,13 +109,20 @@ def describe(findings: Findings) -> Iterator[str]:
     shape = "x".join(str(side) for side in layout.shape)
     yield (
         f"{findings.name}: {layout.train} training + {layout.test} test images, {shape}, "
-        f"{len(layout.class_names)} classes, {layout.tasks} tasks"
+        f"{len(layout.class_names)} classes, {told_tasks(len(layout.class_names), layout.tasks)}"
     )
     yield from counts(findings)
     for path, md5, official in findings.files:
         yield f"{path}: md5 {md5}, {VERDICTS[official]}"
     yield f"sha256 of the test set: {findings.test.sha256}"
     yield from twins(findings)
+
+
+def told_tasks(classes: int, tasks: int) -> str:
+    """`5 tasks`, and how many classes they have if not all have equally many."""
+    each, larger = divmod(classes, tasks)
+    unequal = f": {larger} of {each + 1} and {tasks - larger} of {each} classes"
+    return f"{tasks} tasks" + (unequal if larger else "")
 
 
 def counts(findings: Findings) -> Iterator[str]:

@@ -47,6 +47,11 @@ class Stream:
         """The column j of the matrix a[k][j] for each class of the run."""
         return self.task_of_class if self.home_of_class is None else self.home_of_class
 
+    @property
+    def classes_of_tasks(self) -> list[int]:
+        """The number of classes of each task, by column of the matrix a[k][j]."""
+        return [self.column_of_class.count(task) for task in range(self.tasks)]
+
     def steps(self, task: int, size: int) -> int:
         """The number of batches of a task; the last one may be short."""
         return -(-len(self.images[task]) // size)

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from bison_ocl.data import load
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.plan.machine import cores
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.stream.streams import canonical
 
@@ -75,11 +76,6 @@ def open_datasets(jobs: Sequence[Job]) -> None:
 def usual_processes(device: str) -> int:
     """One per core; one on a GPU, which trains seeds together."""
     return 1 if device == "cuda" else cores()
-
-
-def cores() -> int:
-    """The number of CPU cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Worker:

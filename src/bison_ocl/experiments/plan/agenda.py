@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
 
-from bison_ocl.experiments.plan.costs import cost, lasting
-from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.costs import chosen_settings, cost, lasting
+from bison_ocl.experiments.plan.machine import Rate
+from bison_ocl.experiments.plan.paper import ITEMS, Cell, Item
 from bison_ocl.experiments.plan.plan import ALL, Plan, plan
 from bison_ocl.experiments.records.results import RESULTS
 from bison_ocl.stream.streams import DEFAULT
 
+UNMEASURED = "–"
 
-def listing(step: float, step_alone: float, processes: int) -> Table:
+
+def listing(rate: Rate | None, processes: int) -> Table:
     """Every item with title, place in the paper, runs and estimated time; the total is last.
 
-    step, step_alone: seconds per step of ER, among stacked seeds and alone. `new`: runs that no
-    item above has, because shared runs are trained once.
+    rate: None for no estimates. `new`: runs that no item above has, because shared runs are trained
+    once.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("item", "what", "in the paper"):
@@ -28,29 +31,44 @@ def listing(step: float, step_alone: float, processes: int) -> Table:
     known: set[str] = set()
     count, total = 0, 0.0
     for name, item in ITEMS.items():
-        each = step_alone if item.alone else step
-        seconds = {run: each * cost for run, cost in cost_by_run(plan(name)).items()}
-        new = set(seconds) if item.alone else seconds.keys() - known
+        costs = cost_by_run(plan(name))
+        new = set(costs) if item.alone else costs.keys() - known
         known |= set() if item.alone else new
-        at_once = 1 if item.alone else processes
         if item.shown:  # `all` is the paper's
-            count, total = count + len(new), total + sum(seconds[run] for run in new) / at_once
-        whole = lasting(sum(seconds.values()) / at_once)
-        table.add_row(name, item.title, item.shown, str(len(seconds)), str(len(new)), whole)
-    table.add_row(ALL, "The whole paper", "", str(count), str(count), lasting(total))
+            count, total = count + len(new), total + seconds(item, costs, new, rate, processes)
+        whole = seconds(item, costs, costs, rate, processes)
+        words = lasting(whole) if rate else UNMEASURED
+        table.add_row(name, item.title, item.shown, str(len(costs)), str(len(new)), words)
+    words = lasting(total) if rate else UNMEASURED
+    table.add_row(ALL, "The whole paper", "", str(count), str(count), words)
     return table
 
 
-def cost_by_run(found: Plan) -> dict[str, float]:
-    """The cost of each run of a plan, by its name, in steps of ER."""
-    from bison_ocl.experiments.plan.units import jobs, specs
+def seconds(
+    item: Item, costs: Mapping[str, float], runs: Iterable[str], rate: Rate | None, processes: int
+) -> float:
+    """The estimated time of some runs of an item."""
+    if rate is None:
+        return 0.0
+    each, at_once = (rate.alone, 1) if item.alone else (rate.step, processes)
+    return each * sum(costs[run] for run in runs) / at_once
 
+
+def cost_by_run(found: Plan) -> dict[str, float]:
+    """The cost of each run of a plan, by a text that identifies it, in steps of ER."""
     warm = 1 + 1 / len(found.seeds) if found.item.alone else 1  # a discarded run before each cell
-    return {
-        spec.name: warm * cost(job.method, job.data, job.memory, job.settings)
-        for job in jobs(found, Path())
-        for spec in specs(job)
+    costs = {
+        identity(cell): warm * cost(cell.method, cell.data, cell.memory, dict(cell.settings))
+        for cell in found.cells
     }
+    return {f"{run} {seed}": each for run, each in costs.items() for seed in found.seeds}
+
+
+def identity(cell: Cell) -> str:
+    """A text that cells of the same runs share, however their settings are written."""
+    method, settings = chosen_settings(cell.method, cell.data, dict(cell.settings))
+    memory = cell.memory if method.replays else 0
+    return repr((cell.method, cell.data, memory, sorted(settings.items()), cell.stream))
 
 
 def contents(found: Plan, left: Sequence[int]) -> Table:
@@ -75,3 +93,13 @@ def left_of(found: Plan, out: Path, say: Callable[[str], None], precision: str) 
     from bison_ocl.experiments.carry.reproduce import standing
 
     return [len(left) for _, left in standing(found, out, say, precision=precision).left]
+
+
+def time_of(found: Plan, left: Sequence[int], rate: Rate, processes: int) -> str:
+    """The estimated time of the missing runs of each cell."""
+    each, at_once = (rate.alone, 1) if found.item.alone else (rate.step, processes)
+    costs = (
+        runs * cost(cell.method, cell.data, cell.memory, dict(cell.settings))
+        for cell, runs in zip(found.cells, left, strict=True)
+    )
+    return lasting(each * sum(costs) / at_once)

@@ -154,6 +154,8 @@ def trained(
     most = seeds_at_once(job, left, method, dataset)
     for start in range(0, len(left), most):
         runs = [begun(job, spec, method, dataset, say) for spec in left[start : start + most]]
+        if start == 0:
+            say_unequal_tasks(runs[0], say)
         for group in in_step(runs, most):
             warn_of_regrouping(group, say)
             yield from run_group(job, group, watch)
@@ -210,6 +212,13 @@ def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> R
     if current.progress.step:
         say(f"seed {spec.seed} continues from step {current.progress.step} of {current.steps}")
     return current
+
+
+def say_unequal_tasks(run: Run, say: Say) -> None:
+    """Say that tasks have different numbers of classes: AA weighs tasks, not classes, equally."""
+    counts = run.stream.classes_of_tasks
+    if len(set(counts)) > 1:
+        say(f"tasks have {', '.join(map(str, counts))} classes; AA counts every task alike")
 
 
 def warn_of_regrouping(runs: Sequence[Run], say: Say) -> None:

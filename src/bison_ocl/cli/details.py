@@ -1,0 +1,146 @@
+"""One method, dataset or stream in full: description, settings, defaults, bounds and presets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bison_ocl.cli.catalogue import parsed
+from bison_ocl.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from bison_ocl.methods.declared import Declared, File
+
+
+def method_details(name: str) -> Iterator[str]:
+    """A method with its settings; its code does not run."""
+    file, found = method_file(name)
+    yield from described(ast.Module(file.body, []))
+    rows = [
+        (one.name, shown(one.default), one.values, one.meaning)
+        for one in found.fields.values()
+        if one.name not in found.ignores
+    ]
+    yield from table(("setting", "default", "values", "meaning"), rows)
+    yield from presets(found.presets)
+    yield "Change a setting with --set NAME=VALUE; several values, with commas, make a sweep."
+
+
+def method_file(name: str) -> tuple[File, Declared]:
+    """The file and the class of a method of the package, or of `path/to/mine.py:Mine`."""
+    from bison_ocl.methods import METHODS
+    from bison_ocl.methods.declared import File, of_module
+    from bison_ocl.methods.outside import is_reference, read
+
+    if is_reference(name):
+        source = read(name)
+        try:
+            file = File(source.text)
+            return file, file[source.class_name]
+        except (SyntaxError, KeyError) as error:
+            raise UserError(f"{name}: the file declares no such method") from error
+    if name not in METHODS:
+        raise UserError(unknown("method", name, METHODS))
+    module, _, class_name = METHODS[name].rpartition(".")
+    file = of_module(f"bison_ocl.methods.{module}")
+    return file, file[class_name]
+
+
+def presets(by_data: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Settings that differ from the defaults on some datasets; equal ones share a line."""
+    alike: dict[str, list[str]] = {}
+    for data, settings in by_data.items():
+        said = ", ".join(f"{key.rstrip('_')}={shown(value)}" for key, value in settings.items())
+        alike.setdefault(said, []).append(data)
+    if not alike:
+        yield "presets: none; the defaults hold for every dataset"
+    for said, names in alike.items():
+        yield f"preset for {', '.join(names)}: {said}"
+    yield ""
+
+
+def dataset_details(name: str) -> Iterator[str]:
+    """A dataset: its contents and options, the paper's memory sizes, where its files come from."""
+    from bison_ocl.data import DATASETS, sources
+    from bison_ocl.data.storage.official import ARCHIVES
+    from bison_ocl.experiments.plan.costs import SIZES
+    from bison_ocl.experiments.plan.paper import MEMORIES
+
+    key = "folder:PATH" if name.partition(":")[0] == "folder" else name
+    if key not in DATASETS:
+        raise UserError(unknown("dataset", name, DATASETS))
+    yield from described(parsed(sources, DATASETS[key]))
+    if key in SIZES:
+        size = SIZES[key]
+        yield f"{size.train:,} training and {size.test:,} test images of {size.side}x{size.side}"
+        yield f"tasks: {size.tasks}, of equally many classes"
+        yield f"memory sizes in `reproduce`: {', '.join(map(str, MEMORIES[key]))}"
+    else:
+        from bison_ocl.cli.options import HeldOut, ImageSize, Tasks
+
+        helps: dict[str, Any] = {"--image-size": ImageSize, "--tasks": Tasks, "--held-out": HeldOut}
+        rows = [(option, kind.__metadata__[0].help) for option, kind in helps.items()]
+        yield from table(("option", "meaning"), rows)
+    if key in ARCHIVES:
+        yield f"`bison-ocl data fetch {key}` downloads {ARCHIVES[key].file}"
+
+
+def stream_details(name: str) -> Iterator[str]:
+    """A stream: its tasks and its parameters."""
+    from bison_ocl import stream
+    from bison_ocl.stream.streams import STREAMS
+
+    if name not in STREAMS:
+        raise UserError(unknown("stream", name, STREAMS))
+    module = parsed(stream, STREAMS[name])
+    yield from described(module)
+    rows = [
+        (one, shown(default), "{:g} to {:g}".format(*ranges(module)[one]))
+        for one, default in parameters(module, STREAMS[name])
+    ]
+    if rows:
+        yield from table(("parameter", "default", "values"), rows)
+    yield f"Choose it with --stream {name}" + (f":{rows[0][0]}={rows[0][1]}" if rows else "")
+
+
+def parameters(module: ast.Module, function: str) -> Iterator[tuple[str, Any]]:
+    """The parameters of a stream that have a default."""
+    (found,) = [
+        node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == function
+    ]
+    defaults = found.args.defaults
+    for argument, default in zip(found.args.args[-len(defaults) :], defaults, strict=False):
+        yield argument.arg, ast.literal_eval(default)
+
+
+def ranges(module: ast.Module) -> dict[str, tuple[float, float]]:
+    """Smallest and largest value of each parameter."""
+    for node in module.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "RANGES":
+            found: dict[str, tuple[float, float]] = ast.literal_eval(node.value)
+            return found
+    return {}
+
+
+def described(module: ast.Module) -> Iterator[str]:
+    """A file's docstring, and an empty line."""
+    yield ast.get_docstring(module) or "no description"
+    yield ""
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows in columns of equal width, and an empty line."""
+    columns = list(zip(names, *rows, strict=True))
+    widths = [max(map(len, column)) + 2 for column in columns]
+    for row in (names, *rows):
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        yield "".join(cells).rstrip()
+    yield ""
+
+
+def shown(value: Any) -> str:
+    """A value as `--set` takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,155 @@
+"""What a method's file declares, read without importing it, because importing torch takes a second.
+
+Settings with defaults, bounds and meanings; presets; class attributes. Constant expressions are
+evaluated with the names of their own file and of the classes that it imports from this package.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from bison_ocl import bounds
+from bison_ocl.methods import METHODS
+
+PACKAGE = Path(__file__).parents[1]
+EMPTY: Mapping[str, Any] = {}
+VALUES = {"float": "a number", "int": "a whole number, 1 or more", "bool": "true or false"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as its file declares it."""
+
+    name: str
+    default: Any
+    values: str
+    """which values it takes, in words"""
+    meaning: str
+
+
+class File(dict[str, Any]):
+    """The names of a source file, evaluated when they are asked for."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.body = ast.parse(text).body
+
+    def __missing__(self, name: str) -> Any:
+        """The value of a name at the top of the file; a class as its declaration."""
+        self[name] = self._found(name)
+        return self[name]
+
+    def _found(self, name: str) -> Any:
+        for node in self.body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                return Declared(self, node)
+            if isinstance(node, ast.Assign) and name_of(node.targets[0]) == name:
+                return self.value(node.value)
+            if isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names]:
+                return of_module(node.module or "")[name]
+        raise KeyError(name)
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of a constant expression of this package's own source."""
+        return eval(compile(ast.Expression(node), "", "eval"), {"__builtins__": {}}, self)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A class; an attribute is the first that the class or a base of it declares."""
+
+    file: File = field(repr=False)
+    node: ast.ClassDef = field(repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.assigned:
+            raise AttributeError(name)
+        file, value = self.assigned[name]
+        return file.value(value)
+
+    @cached_property
+    def assigned(self) -> dict[str, tuple[File, ast.expr]]:
+        """The expression of every attribute, and the file that it is in."""
+        found: dict[str, tuple[File, ast.expr]] = {}
+        for base in reversed(self.bases):
+            found |= base.assigned
+        for node in self.node.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                found[name_of(target)] = self.file, node.value
+        return found
+
+    @cached_property
+    def bases(self) -> list[Declared]:
+        found = [self.file[name_of(base)] for base in self.node.bases]
+        return [base for base in found if isinstance(base, Declared)]
+
+    def settings(self, data: str = "", chosen: Mapping[str, Any] = EMPTY) -> dict[str, Any]:
+        """The settings on a dataset, by the names of their fields. chosen: values, or their text"""
+        fields, presets = self.fields, self.presets.get(data, {})
+        values = {name: one.default for name, one in fields.items()} | dict(presets)
+        said = {name: chosen[one.name] for name, one in fields.items() if one.name in chosen}
+        return values | {name: as_type(type(values[name]), said[name]) for name in said}
+
+    @cached_property
+    def fields(self) -> dict[str, Setting]:
+        """Settings by the names of their fields, those of bases first, as in a dataclass."""
+        found: dict[str, Setting] = {}
+        for base in reversed(self.bases):
+            found |= base.fields
+        for node, after in zip(self.node.body, [*self.node.body[1:], None], strict=True):
+            if isinstance(node, ast.AnnAssign) and node.value is not None:
+                name, kind = name_of(node.target), ast.unparse(node.annotation)
+                if not kind.startswith("ClassVar"):
+                    default, meaning = self.file.value(node.value), words(after)
+                    meaning = meaning or (found[name].meaning if name in found else "")
+                    found[name] = Setting(name.rstrip("_"), default, values_of(kind), meaning)
+        return found
+
+
+def as_type(kind: type, value: Any) -> Any:
+    """A value, or its text, as the type of a default."""
+    return str(value).lower() == "true" if kind is bool else kind(value)
+
+
+def name_of(node: ast.expr) -> str:
+    """The name that an expression is; none if it is something else."""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def words(node: ast.stmt | None) -> str:
+    """The docstring of a field: a string below it."""
+    documented = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return str(node.value.value) if documented else ""  # type: ignore[union-attr]
+
+
+def values_of(kind: str) -> str:
+    """Which values a type allows, in words."""
+    if kind.startswith("Literal["):
+        choices = ast.literal_eval(f"({kind[len('Literal[') : -1]},)")
+        return " or ".join(map(str, choices))
+    if kind in VALUES:
+        return VALUES[kind]
+    (bound,) = getattr(bounds, kind).__metadata__
+    return str(bound.words)
+
+
+@cache
+def of_module(name: str) -> File:
+    """A module of this package; an empty file for any other."""
+    path = PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+    inside = name.startswith(f"{PACKAGE.name}.")
+    return File(path.read_text("utf-8") if inside and path.exists() else "")
+
+
+@cache
+def declared(name: str) -> Declared:
+    """The class of a method of the package."""
+    module, _, class_name = METHODS[name].rpartition(".")
+    found: Declared = of_module(f"bison_ocl.methods.{module}")[class_name]
+    return found
