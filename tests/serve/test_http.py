@@ -223,6 +223,32 @@ def test_metrics_are_read_by_prometheus(address: str, server: Server) -> None:
     assert {name.partition("{")[0] for name in samples} <= named
 
 
+def test_memory_is_shown_and_cleared(address: str, server: Server) -> None:
+    x, y = labelled(20, seed=1)
+    body = {"images": list(map(png, x)), "labels": y, "ids": [f"camera {i % 4}" for i in range(20)]}
+    assert requests.post(f"{address}/observe", json=body).ok
+    shown = requests.get(f"{address}/memory").json()
+    assert shown == server.service.learner.memory.as_json()
+    assert (shown["images"], shown["capacity"]) == (20, 20)
+    stored = [row["id"] for row in shown["rows"]].count("camera 2")
+    gone = requests.post(f"{address}/forget", json={"ids": ["camera 2"]}).json()
+    assert gone["forgotten"] >= stored > 0
+    left = requests.get(f"{address}/memory").json()
+    assert left["images"] == 20 - stored
+    assert "camera 2" not in [row["id"] for row in left["rows"]]
+    assert requests.post(f"{address}/forget", json={"labels": ["otter"]}).ok
+    assert "otter" not in server.service.labels
+    assert "otter" not in str(requests.get(f"{address}/memory").json())
+    for wrong, part in (
+        ({}, "give one of them"),
+        ({"ids": ["a"], "labels": ["b"]}, "give one of them"),
+        ({"ids": "camera 2"}, "ids must be a JSON list, not 'camera 2'"),
+        (["camera 2"], "expected a JSON object"),
+    ):
+        refused(requests.post(f"{address}/forget", json=wrong), 422, part)
+    refused(requests.post(f"{address}/forget", b"{}", headers=NPY), 415, "application/json")
+
+
 def test_predictions_are_answered_while_others_learn(
     address: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,7 +285,7 @@ def test_an_image_that_cannot_be_kept_is_not_acknowledged(
     address: str, server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x, y = labelled(3, seed=1)
-    steps = server.service.position
+    tested = server.service.tested
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -268,5 +294,5 @@ def test_an_image_that_cannot_be_kept_is_not_acknowledged(
         patch.setattr("os.fsync", full)
         sent = requests.post(f"{address}/observe", json={"images": list(map(png, x)), "labels": y})
         refused(sent, 507, "No space left on device")
-    assert server.service.position == steps
+    assert server.service.tested == tested
     assert journal_of(path).stat().st_size == 0

@@ -16,7 +16,7 @@ from bison_ocl.serve import history
 from bison_ocl.serve.history import History
 from bison_ocl.serve.journal import Entry, Journal
 from bison_ocl.serve.service import Service, journal_of
-from bison_ocl.serve.status import memory, status
+from bison_ocl.serve.status import status
 from tests.serve.serving import labelled, saved
 from tests.test_learner import everything, herd
 from tests.tiny import same
@@ -105,16 +105,14 @@ def test_what_the_file_holds_is_not_learned_twice(path: Path, serve: Serve) -> N
 def test_a_call_killed_while_learning_is_replayed_or_dropped(path: Path, serve: Serve) -> None:
     learner = Learner.load(path)
     x, y = labelled(7, seed=1)
-    at = (learner.metrics.steps, learner.metrics.waiting)
     journal = Journal(journal_of(path))
-    journal.append(Entry(at, x, list(y)))
+    journal.append(Entry(0, x, list(y)))
     journal.close()
     learner.test_then_train(x, y)
     service = serve(path)
     assert equal(service.learner, learner)
     journal = service.journal
-    later = (learner.metrics.steps, learner.metrics.waiting)
-    journal.append(Entry(later, x, list(y[:3])))  # which no learner accepts
+    journal.append(Entry(7, x, list(y[:3])))  # which no learner accepts
     killed(service)
     assert equal(serve(path).learner, learner)
 
@@ -164,20 +162,41 @@ def refusing(*_: Any) -> None:
     raise UserError("the disk is full")
 
 
-def test_a_change_begins_with_an_empty_journal(path: Path, serve: Serve) -> None:
-    """As `forget` needs it: a line of a forgotten image must never be learned again."""
+def test_forgotten_images_are_in_no_file(path: Path, serve: Serve) -> None:
     service = serve(path)
-    observed(service, range(1))
-    sizes: list[int] = []
-
-    def change(learner: Learner) -> None:
-        sizes.append(service.journal.size)
-        learner.flush()
-
-    service.change(change)
-    assert sizes == [0]
+    x, y = labelled(12, seed=9)
+    service.observe(x, y, [f"camera {i % 3}" for i in range(12)])
+    marked = [image.numpy().tobytes() for image in x[1::3]]
+    gone = service.forget(["camera 1"], None)
+    assert gone > 0
     assert service.journal.size == 0
-    assert Learner.load(path).metrics.waiting == 0
+    saved_file = path.read_bytes()
+    assert not any(pixels in saved_file for pixels in marked)
+    assert "camera 1" not in service.learner.memory.ids
+    killed(service)
+    again = serve(path)
+    assert "camera 1" not in again.learner.memory.ids
+    assert "camera 2" in again.learner.memory.ids + [
+        one.id for one in again.learner._training.waiting
+    ]
+
+
+def test_a_line_is_never_learned_after_its_images_were_forgotten(
+    path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at any moment of `forget`: the journal was empty before the learner forgot."""
+    service = serve(path)
+    service.observe(*labelled(3, seed=9), ["camera"] * 3)
+    sizes: list[int] = []
+    forget = Learner.forget
+
+    def watched(learner: Learner, **names: Any) -> int:
+        sizes.append(service.journal.size)
+        return forget(learner, **names)
+
+    monkeypatch.setattr(Learner, "forget", watched)
+    assert service.forget(["camera"], None) == 3
+    assert sizes == [0]
 
 
 def test_predictions_are_those_of_the_learner(path: Path, serve: Serve) -> None:
@@ -208,9 +227,9 @@ def test_status_and_memory_count_what_is_there(path: Path, serve: Serve) -> None
     assert (found["steps"], found["waiting"]) == (metrics.steps, metrics.waiting) == (4, 1)
     assert (found["tested"], found["accuracy"]) == (28, metrics.accuracy)
     assert [point[1] for point in found["history"]] == [7, 14, 21, 28]
-    stored = {one["label"]: one["images"] for one in memory(service)["by_label"]}
-    assert stored == {one["label"]: one["stored"] for one in found["classes"] if one["stored"]}
-    assert sum(stored.values()) == found["memory"]["stored"] == memory(service)["stored"] == 20
+    stored = {one["label"]: one["stored"] for one in found["classes"] if one["stored"]}
+    assert stored == service.learner.memory.counts
+    assert sum(stored.values()) == found["memory"]["stored"] == 20
     assert found["memory"]["capacity"] == 20
 
 

@@ -1,4 +1,4 @@
-"""HTTP of a service: observe, predict, metrics, memory, health and a live page."""
+"""HTTP of a service: observe, predict, forget, metrics, memory, health and a live page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from starlette.routing import Route
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.labels import encode
-from bison_ocl.serve.bodies import Limits, sent
+from bison_ocl.serve.bodies import Limits, asked, names, sent
 from bison_ocl.serve.guard import check_host, check_token
 from bison_ocl.serve.journal import NotKept
 from bison_ocl.serve.metrics import CONTENT_TYPE, exposition
 from bison_ocl.serve.refused import Refused
 from bison_ocl.serve.service import Service
-from bison_ocl.serve.status import memory, status
+from bison_ocl.serve.status import status
 
 T = TypeVar("T")
 Answer = Callable[[Request], Awaitable[Response]]
@@ -58,6 +58,7 @@ class Server:
         routes = [
             Route("/observe", self.guarded(self.observe), methods=["POST"]),
             Route("/predict", self.guarded(self.predict), methods=["POST"]),
+            Route("/forget", self.guarded(self.forget), methods=["POST"]),
             Route("/metrics", self.guarded(self.metrics)),
             Route("/memory", self.guarded(self.memory)),
             Route("/status", self.guarded(self.status)),
@@ -91,7 +92,9 @@ class Server:
     async def observe(self, request: Request) -> Response:
         """Answers with what was predicted before learning, once the images cannot be lost."""
         got = await sent(request, self.limits, self.service.shape)
-        predicted = await done(self.learning, self.service.observe, got.images, got.labels())
+        predicted = await done(
+            self.learning, self.service.observe, got.images, got.labels(), got.ids()
+        )
         return JSONResponse({"predicted": [encode(label) for label in predicted]}, headers=HEADERS)
 
     async def predict(self, request: Request) -> Response:
@@ -103,12 +106,21 @@ class Server:
         labels, probabilities = [encode(label) for label, _ in found], [p for _, p in found]
         return JSONResponse({"labels": labels, "probabilities": probabilities}, headers=HEADERS)
 
+    async def forget(self, request: Request) -> Response:
+        """Answers once neither the file nor the journal holds the images."""
+        values = await asked(request, self.limits)
+        ids, labels = names(values, "ids"), names(values, "labels")
+        gone = await done(self.learning, self.service.forget, ids, labels)
+        return JSONResponse({"forgotten": gone}, headers=HEADERS)
+
     async def metrics(self, request: Request) -> Response:
         text = await done(self.answering, exposition, self.service, self.refused)
         return PlainTextResponse(text, headers=HEADERS, media_type=CONTENT_TYPE)
 
     async def memory(self, request: Request) -> Response:
-        return JSONResponse(await done(self.answering, memory, self.service), headers=HEADERS)
+        """The thread that learns looks at the memory, so that it holds still."""
+        view = await done(self.learning, lambda: self.service.learner.memory)
+        return JSONResponse(view.as_json(), headers=HEADERS)
 
     async def status(self, request: Request) -> Response:
         return JSONResponse(await done(self.answering, status, self.service), headers=HEADERS)

@@ -43,15 +43,19 @@ class Sent:
 
     def labels(self) -> list[Hashable]:
         """One label per image."""
-        found = self.values.get("labels")
-        if not isinstance(found, list):
+        found = names(self.values, "labels")
+        if found is None:
             raise UserError("labels are missing: give a JSON list with one label per image")
-        return [labelled.decode(one) for one in found]
+        return found
+
+    def ids(self) -> list[Hashable] | None:
+        """One id per image, if there are any."""
+        return names(self.values, "ids")
 
 
 async def sent(request: Request, limits: Limits, shape: tuple[int, ...]) -> Sent:
     """The images of a request for a learner of images [3, H, W]."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = kind_of(request)
     if kind not in ("application/json", "application/x-npy"):
         expected = "application/json or application/x-npy"
         raise Refused(415, f"content type {kind!r}: expected {expected}")
@@ -61,6 +65,28 @@ async def sent(request: Request, limits: Limits, shape: tuple[int, ...]) -> Sent
         return Sent(await asyncio.to_thread(pictures, values, limits.batch, shape), values)
     values = {name: parsed(text.encode()) for name, text in request.query_params.items()}
     return Sent(array(body, limits.batch), values)
+
+
+async def asked(request: Request, limits: Limits) -> dict[str, Any]:
+    """The values of a request without images."""
+    if kind_of(request) != "application/json":
+        raise Refused(415, f"content type {kind_of(request)!r}: expected application/json")
+    values = parsed(await read(request, limits.body))
+    if not isinstance(values, dict):
+        raise UserError("expected a JSON object, such as {...}")
+    return values
+
+
+def kind_of(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def names(values: dict[str, Any], name: str) -> list[Hashable] | None:
+    """A list of labels or ids; None if it is missing."""
+    found = values.get(name)
+    if not (found is None or isinstance(found, list)):
+        raise UserError(f"{name} must be a JSON list, not {found!r:.60}")
+    return None if found is None else [labelled.decode(one) for one in found]
 
 
 async def read(request: Request, most: int) -> bytes:

@@ -28,8 +28,6 @@ from bison_ocl.learner.labels import decode, encode
 
 LONGEST = 1 << 30
 """bytes of a line; a longer one is damage"""
-Position = tuple[int, int]
-"""steps and waiting images of a learner; it grows with every observed image"""
 
 
 class NotKept(UserError):
@@ -38,11 +36,13 @@ class NotKept(UserError):
 
 @dataclass(frozen=True)
 class Entry:
-    """The images [N, 3, H, W] and labels of one call, and where the learner was before it."""
+    """The images [N, 3, H, W], labels and ids of one call."""
 
-    at: Position
+    at: int
+    """images that the learner had tested before"""
     x: Tensor
     labels: list[Hashable]
+    ids: list[Hashable] | None = None
 
 
 class Journal:
@@ -112,6 +112,7 @@ def written(entry: Entry) -> bytes:
     values = {
         "at": entry.at,
         "labels": [encode(label) for label in entry.labels],
+        "ids": None if entry.ids is None else [encode(one) for one in entry.ids],
         "shape": list(entry.x.shape),
         "images": base64.b64encode(entry.x.numpy().tobytes()).decode(),
     }
@@ -125,9 +126,10 @@ def read(line: bytes) -> Entry | None:
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
         return None
     values = Header(json.loads(text))
-    steps, waiting = (one.whole() for one in values["at"].items())
     labels = [decode(one.value) for one in values["labels"].items()]
+    named = values["ids"].value is not None
+    ids = [decode(one.value) for one in values["ids"].items()] if named else None
     shape = [one.whole() for one in values["shape"].items()]
     data: Any = bytearray(base64.b64decode(values["images"].text()))
     x = torch.frombuffer(data, dtype=torch.uint8).reshape(shape)
-    return Entry((steps, waiting), x, labels)
+    return Entry(values["at"].whole(), x, labels, ids)

@@ -1,14 +1,15 @@
 """A learner, its file and its journal: an acknowledged image is in one of the two.
 
 Learning takes turns and writes to the journal first; predictions wait for nobody. A save empties
-the journal. After a kill in between, positions say which lines the file holds already.
+the journal. After a kill in between, the count of tested images, which file and lines both hold,
+says which lines the file holds already.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.learner.images import to_bytes
 from bison_ocl.learner.learner import Learner
 from bison_ocl.serve.history import History
-from bison_ocl.serve.journal import Entry, Journal, Position
+from bison_ocl.serve.journal import Entry, Journal
 
 
 def journal_of(path: Path) -> Path:
@@ -59,9 +60,9 @@ class Service:
         return list(self.learner._training.labels.all)
 
     @property
-    def position(self) -> Position:
-        metrics = self.learner.metrics
-        return metrics.steps, metrics.waiting
+    def tested(self) -> int:
+        """Images tested, then learned; every observed image counts."""
+        return self.learner._counts.images
 
     def _replay(self) -> None:
         """Learn what the journal holds and the file does not."""
@@ -69,27 +70,29 @@ class Service:
         for entry in self.journal.entries():
             if refused is not None:
                 raise refused
-            if entry.at < self.position:
+            if entry.at < self.tested:
                 continue
-            if entry.at > self.position:
+            if entry.at > self.tested:
                 raise UserError(
                     f"{self.journal.path} continues another version of {self.path}: "
                     "restore that version, or move the journal away"
                 )
             try:
-                self.learner.test_then_train(entry.x, entry.labels)
+                self.learner.test_then_train(entry.x, entry.labels, entry.ids)
             except UserError as error:  # the last call was refused, and killed before it said so
                 refused = error
         if self.journal.size:
             self.save()
 
-    def observe(self, images: Any, labels: Sequence[Hashable]) -> list[Hashable | None]:
+    def observe(
+        self, images: Any, labels: list[Hashable], ids: list[Hashable] | None = None
+    ) -> list[Hashable | None]:
         """Write labelled images to the journal, predict them, then learn them."""
         x = to_bytes(images)
         with self._one_at_a_time:
-            before = self.journal.append(Entry(self.position, x, list(labels)))
+            before = self.journal.append(Entry(self.tested, x, labels, ids))
             try:
-                predicted = self.learner.test_then_train(x, labels)
+                predicted = self.learner.test_then_train(x, labels, ids)
             except BaseException:
                 self.journal.cut(before)
                 raise
@@ -111,15 +114,16 @@ class Service:
         with self._one_at_a_time:
             self._save()
 
-    def change(self, change: Callable[[Learner], None]) -> None:
-        """Change the learner by more than new images, as `forget` does, and save it.
+    def forget(self, ids: list[Hashable] | None, labels: list[Hashable] | None) -> int:
+        """Remove images from the learner, its file and the journal; how many were removed.
 
-        The journal is empty when the change begins: its lines must not be learned after it.
+        The journal is empty when the learner forgets: no line of it may be learned afterwards.
         """
         with self._one_at_a_time:
             self._save()
-            change(self.learner)
+            gone = self.learner.forget(ids=ids, labels=labels)
             self._save()
+        return gone
 
     def _save(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""A service as JSON: progress and accuracy over time for the page, contents of the memory."""
+"""A service as JSON for the page: progress, accuracy over time, classes and memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from bison_ocl.learner.labels import encode
+from bison_ocl.memory.removal import rows_in_use
 from bison_ocl.methods import name_of
 from bison_ocl.serve.service import Service
 
@@ -44,21 +45,11 @@ def status(service: Service) -> dict[str, Any]:
     }
 
 
-def memory(service: Service) -> dict[str, Any]:
-    """Capacity, and the number of stored images of each label."""
-    stored = kept(service)
-    return {
-        "capacity": service.capacity,
-        "stored": sum(stored.values()),
-        "by_label": [{"label": encode(label), "images": n} for label, n in stored.items()],
-    }
-
-
 def kept(service: Service) -> dict[Hashable, int]:
     """Stored images of each label, in the order of the labels."""
     training = service.learner._training
     if training.me is None:
         return {}
-    rows = training.me.memory
-    counts = Counter(rows.y[: rows.capacity][rows.used].tolist())
-    return {training.labels.all[number]: counts[number] for number in sorted(counts)}
+    counts = Counter(number for number, _ in rows_in_use(training.me.memory))
+    labels = zip(training.labels.all, training.labels.numbers, strict=True)
+    return {label: counts[number] for label, number in labels if counts[number]}
