@@ -58,7 +58,7 @@ class Flat:
     """The pixels themselves as features, through a matrix that starts as the identity."""
 
     features: int
-    fused = False
+    shares_passes = False
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
         return {"weight": torch.eye(self.features)}

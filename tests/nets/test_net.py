@@ -164,10 +164,13 @@ def test_step_goes_down_the_gradient() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(4, 4), (4, 4, 4), (4, 2), (4,)], ids=str)
-@pytest.mark.parametrize("fused", [False, True], ids=["plain", "fused"])
-def test_batches_apart_are_passes_one_after_the_other(fused: bool, sizes: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("layers", [{}, {"fused": True}, {"precision": "bf16"}], ids=str)
+def test_batches_apart_are_passes_one_after_the_other(
+    layers: dict[str, Any], sizes: tuple[int, ...]
+) -> None:
+    """In float64, which bfloat16 layers keep."""
     plain = Design(ResNet18(1, (3, 8, 8)), {}, {}).born(KEY, 3, torch.float64)
-    backbone = Counting(ResNet18(1, (3, 8, 8), fused=fused))
+    backbone = Counting(ResNet18(1, (3, 8, 8), **layers))
     net = replace(plain, design=Design(backbone, {}, {}))
     batches = [pictures(seed, n) for seed, n in enumerate(sizes)]
     found = net.features_apart(*batches)
@@ -175,12 +178,12 @@ def test_batches_apart_are_passes_one_after_the_other(fused: bool, sizes: tuple[
     torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-12)
     assert list(net.stats) == list(plain.stats)
     torch.testing.assert_close(net.stats, plain.stats, rtol=1e-9, atol=1e-12)
-    assert backbone.passes == (1 if fused and len(set(sizes)) == 1 else len(sizes))
+    assert backbone.passes == (1 if layers and len(set(sizes)) == 1 else len(sizes))
 
 
-@pytest.mark.parametrize("fused", [False, True], ids=["plain", "fused"])
-def test_batches_apart_move_no_statistics_in_place(fused: bool) -> None:
-    net = Design(ResNet18(1, (3, 8, 8), fused=fused), {}, {}).born(KEY, 3, torch.float64)
+@pytest.mark.parametrize("layers", [{}, {"fused": True}, {"precision": "bf16"}], ids=str)
+def test_batches_apart_move_no_statistics_in_place(layers: dict[str, Any]) -> None:
+    net = Design(ResNet18(1, (3, 8, 8), **layers), {}, {}).born(KEY, 3, torch.float64)
     held = net.stats
     before = snapshot(held)
     net.copy().features_apart(pictures(0), pictures(1))

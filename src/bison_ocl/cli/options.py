@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from bison_ocl.cli.process.output import tell
 from bison_ocl.errors import UserError
 
 
@@ -32,11 +33,11 @@ Device = Annotated[
 ]
 Precision = Annotated[
     Literal["tf32", "bf16", "fp32"],
-    typer.Option(help="Precision of convolutions; the rest is float32."),
+    typer.Option(help="Precision of convolutions (CPU: bf16 or fp32); the rest is float32."),
 ]
 Compiling = Annotated[
     bool,
-    typer.Option("--compile", help="Compile steps on a GPU: takes about a minute, then cached."),
+    typer.Option("--compile", help="Compile steps: takes a minute or two, then cached."),
 ]
 MethodFile = Annotated[
     str | None,
@@ -76,6 +77,14 @@ def chosen_device(name: str) -> str:
     if name == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: torch finds no GPU here; use --device cpu")
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def advise_on_precision(device: str, precision: str) -> None:
+    """Say that float32 is faster on a processor without instructions for bfloat16."""
+    from bison_ocl.processor import computes_bfloat16
+
+    if device == "cpu" and precision == "bf16" and not computes_bfloat16():
+        tell("this processor has no bfloat16 instructions: --precision fp32 is faster")
 
 
 def data_options(

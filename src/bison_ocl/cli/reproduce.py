@@ -17,6 +17,7 @@ from bison_ocl.cli.options import (
     Device,
     Precision,
     Track,
+    advise_on_precision,
     check_positive,
     chosen_device,
     folder_option,
@@ -107,6 +108,7 @@ def reproduce(
             print("Runs that items share are trained once, for the first item, and copied.")
         return
     where = device_of(engine, device)
+    advise_on_precision(where, precision)
     from bison_ocl.experiments.tracking import tracker
 
     engines = {

@@ -21,6 +21,7 @@ from bison_ocl.cli.options import (
     Tasks,
     Track,
     Validate,
+    advise_on_precision,
     check_positive,
     data_options,
     folder_option,
@@ -146,6 +147,7 @@ def run(
         "checkpoint_every": checkpoint_every,
         "seeds_at_once": seeds_at_once,
     }
+    advise_on_precision(how["device"], precision)
     carry = chosen_engine(engine, address, how["device"], processes, alone=False)
     cells = chosen.cells()
     tracking = tracker(track, out) if track else None

@@ -28,7 +28,7 @@ class Tiny:
     """One 3x3 convolution of stride 2, normalised, averaged over the image. -> [B, d]"""
 
     features: int = 8
-    fused = False
+    shares_passes = False
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -13,14 +14,22 @@ class Layers:
     """All layers of one forward pass; `moved` collects the updated statistics."""
 
     def __init__(
-        self, params: dict[str, Tensor], stats: dict[str, Tensor], mode: Mode, precision: Precision
+        self,
+        params: dict[str, Tensor],
+        stats: dict[str, Tensor],
+        mode: Mode,
+        precision: Precision,
+        parts: int = 1,
     ) -> None:
-        self.params, self.precision = params, precision
+        """parts: consecutive batches of one size with batch statistics of their own"""
+        self.params, self.parts = params, parts
+        self.dtype = next(iter(params.values())).dtype
+        self.images = image_type(precision, self.dtype)
         self.norm = Norm(params, stats, mode)
 
     def enter(self, x: Tensor) -> Tensor:
         """Images as the layers take them. x: [B, C, H, W]"""
-        return x
+        return x.to(self.images)
 
     def __call__(
         self,
@@ -32,12 +41,17 @@ class Layers:
     ) -> Tensor:
         """Convolution, batch normalisation, addition of the shortcut, ReLU."""
         weight = self.params[f"{name}.weight"]
-        dtype = image_type(self.precision, weight.dtype)
-        y = F.conv2d(x.to(dtype), weight.to(dtype), stride=stride, padding=weight.shape[-1] // 2)
-        y = self.norm(name, y.to(weight.dtype))
+        y = F.conv2d(x, weight.to(self.images), stride=stride, padding=weight.shape[-1] // 2)
+        y = self._normalised(name, y)
         y = y if residual is None else y + residual
         return F.relu(y) if relu else y
 
+    def _normalised(self, name: str, y: Tensor) -> Tensor:
+        """Each part by itself. Sums and statistics are float32, whatever the images are kept in."""
+        if self.parts == 1:
+            return self.norm(name, y)
+        return torch.cat([self.norm(name, part) for part in y.chunk(self.parts)])
+
     def leave(self, x: Tensor, window: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Features by average pooling, one row per image; and the statistics."""
-        return F.avg_pool2d(x, min(window, *x.shape[2:])).flatten(1), self.norm.moved
+        return F.avg_pool2d(x.to(self.dtype), min(window, *x.shape[2:])).flatten(1), self.norm.moved

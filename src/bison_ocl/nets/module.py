@@ -20,7 +20,7 @@ from bison_ocl.threads import Own
 class ModuleBackbone:
     """A user's network, which starts with its own weights for any seed."""
 
-    fused = False
+    shares_passes = False
 
     def __init__(self, module: nn.Module, shape: tuple[int, ...]) -> None:
         self._module = copy.deepcopy(module)

@@ -27,7 +27,9 @@ class Backbone(Protocol):
     def features(self) -> int: ...
 
     @property
-    def fused(self) -> bool: ...
+    def shares_passes(self) -> bool:
+        """Whether batches with statistics of their own can share a pass."""
+        ...
 
     def parameters(self, key: Key) -> dict[str, Tensor]: ...
 
@@ -41,7 +43,7 @@ class Backbone(Protocol):
         mode: Mode,
         parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """parts: the number of batches in x; more than 1 only for a fused backbone"""
+        """parts: the number of batches in x; more than 1 only if they can share a pass"""
         ...
 
 
@@ -85,10 +87,10 @@ class Net:
     def features_apart(self, *batches: Tensor) -> list[Tensor]:
         """Features of batches with separate batch statistics, in the order of their passes.
 
-        A fused backbone takes batches of one size in one pass.
+        Some backbones take batches of one size in one pass.
         """
         sizes = [len(x) for x in batches]
-        if not self.design.backbone.fused or len(set(sizes)) > 1:
+        if not self.design.backbone.shares_passes or len(set(sizes)) > 1:
             return [self.features(x) for x in batches]
         z, self.stats = self.design.backbone(
             self.params["backbone"], self.stats, torch.cat(batches), "train", len(batches)

@@ -29,7 +29,8 @@ class Norm:
         by_batch = self.mode != "eval" and x.numel() > x.shape[1]  # one number has no variance
         if self.mode == "batch" and by_batch:
             return F.batch_norm(x, None, None, scale, shift, training=True, eps=EPSILON)
-        mean, variance = self.stats[f"{name}.mean"], self.stats[f"{name}.variance"]
+        before = self.stats | self.moved  # of the part before, where a pass has several
+        mean, variance = before[f"{name}.mean"], before[f"{name}.variance"]
         if self.mode == "train":  # batch_norm updates in place: give it copies
             mean, variance = mean.clone(), variance.clone()
             self.moved |= {f"{name}.mean": mean, f"{name}.variance": variance}

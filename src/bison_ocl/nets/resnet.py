@@ -49,6 +49,11 @@ class ResNet18:
     """layers for many runs on a GPU, with separate statistics for parts of a batch"""
 
     @property
+    def shares_passes(self) -> bool:
+        """In bfloat16 too: one large convolution is faster than two; float32 keeps its bits."""
+        return self.fused or self.precision == "bf16"
+
+    @property
     def blocks(self) -> list[Block]:
         widths = [self.filters * 2**stage for stage in range(4)]
         inputs = [self.filters, *widths]
@@ -106,7 +111,7 @@ class ResNet18:
         if self.fused:
             layers = Fused(params, stats, mode, self.precision, parts)
         else:
-            layers = Layers(params, stats, mode, self.precision)
+            layers = Layers(params, stats, mode, self.precision, parts)
         x = layers("stem", layers.enter(x))
         for block in self.blocks:
             residual = x

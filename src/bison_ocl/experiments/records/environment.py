@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from bison_ocl.experiments.records.record import Environment
+from bison_ocl.processor import cpu_name
 
 COMMIT = "BISON_OCL_COMMIT"
 PACKAGE = Path(__file__).parents[2]
@@ -39,14 +40,6 @@ def installed() -> str | None:
         return version("bison-ocl")
     except PackageNotFoundError:
         return None
-
-
-def cpu_name() -> str:
-    """The processor's model, if the system provides it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "cpu"
 
 
 @cache
