@@ -10,7 +10,7 @@ from tests.nets.kernels import Kernels
 from tests.nets.plain import numbers
 
 RUNS = 3
-SIZES = [1, 5, 4100, 7, 64, *range(1, 40)]
+SIZES = [1, 5, 4100, 7, 64, *range(1, 70)]
 """more leaves than one launch takes, one of them longer than a turn of a program"""
 
 

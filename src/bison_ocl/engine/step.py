@@ -48,12 +48,12 @@ class Engine(Scoring):
         ok, memory = finite((learned.loss, made["net"], made["moments"]), learned.loss), me.memory
         if learned.write is not None:
             memory = memory.write(new, learned.write.only_if(ok, memory))
-        kept = restored(ok, made, before)
-        after = replace(me, **learned.changed | kept, memory=memory, refused=me.refused + ~ok)
+        kept, refused = restored(ok, made, before), ~ok
+        after = replace(me, **learned.changed | kept, memory=memory, refused=me.refused + refused)
         if me.average is not None:
             average = moved(me.average, after.net, me.step, self.method.average, ok)
             after = replace(after, average=average)
-        return after, learned.loss.masked_fill(~ok, torch.nan)
+        return after, learned.loss.masked_fill(refused, torch.nan)
 
     def learn(self, me: State, new: Batch) -> Learned:
         """The pure part of a step, per run."""

@@ -26,9 +26,9 @@ def finite(values: object, like: Tensor) -> Tensor:
     if all(leaf.dtype == torch.float32 and fits(leaf) for leaf in leaves):
         from bison_ocl.nets.kernels import leaf_kernels
 
-        all_of_them = torch.ones_like(like, dtype=torch.uint8)
-        rows = [by_run(leaf, like) for leaf in leaves]
-        return leaf_kernels.checked(rows, all_of_them).bool()
+        found = torch.ones_like(like, dtype=torch.bool)
+        leaf_kernels.checked([by_run(leaf, like) for leaf in leaves], found.view(torch.uint8))
+        return found
     # A sum keeps any NaN or infinity.
     sums = [leaf.reshape(*like.shape, -1).sum(-1) for leaf in leaves]
     return torch.stack(sums).sum(0).isfinite()
@@ -50,7 +50,7 @@ def restored(ok: Tensor, made: T, before: T) -> T:
     leaf_kernels.restored(
         [by_run(leaf.view(torch.int32), ok) for leaf in compress(new, ours)],
         [by_run(leaf.view(torch.int32), ok) for leaf in compress(old, ours)],
-        ok.to(torch.uint8),
+        ok.view(torch.uint8),
     )
     pairs = zip(new, old, ours, strict=True)
     return tree.rebuilt(made, [a if own else tree.choose(ok, a, b) for a, b, own in pairs])
