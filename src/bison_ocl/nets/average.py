@@ -1,7 +1,7 @@
 """Exponential average of a network over the steps of a run, as one vector.
 
 Tarvainen & Valpola 2017; in online continual learning, Soutif-Cormerais et al. 2023. It never
-changes the trained network. With one vector, two kernels update all layers of all stacked runs.
+changes the trained network. With one vector, few kernels update all layers of all stacked runs.
 """
 
 from __future__ import annotations
