@@ -60,7 +60,7 @@ def told_by_learner(learner: Learner) -> dict[str, Any]:
     """What a learner of a file must say."""
     assert learner._training.me is not None
     counters = {"step": int(learner._training.me.step), "task": int(learner._training.me.task)}
-    shares = learner.predict_proba(asked()).tolist()
+    shares = learner._scores(asked())[1].softmax(1).tolist()  # as there was no temperature then
     found = {"labels": learner.labels, "predicted": learner.predict(asked()), "shares": shares}
     return found | counters
 

@@ -28,6 +28,7 @@ from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run
 from bison_ocl.files import checkpoint
 from bison_ocl.inference.rules import RULES
+from bison_ocl.learner.calibration import by_rule
 from bison_ocl.learner.growth import grown
 from bison_ocl.memory.memory import ARRIVED
 from bison_ocl.methods import METHODS, method_class
@@ -867,7 +868,8 @@ def test_a_rule_reads_the_network_and_the_memory(rule: str, tmp_path: Path) -> N
     x, me = images(torch.arange(8)), state(learner)
     summary = RULES[rule].summarise(me.net, me.memory, me.classes)
     scores = RULES[rule].scores(me.net, summary, to_float(x))[:, : len(learner.labels)]
-    assert torch.equal(torch.from_numpy(learner.predict_proba(x)), scores.softmax(1))
+    shares = (scores / by_rule(learner.method, RULES[rule])).softmax(1)
+    assert torch.equal(torch.from_numpy(learner.predict_proba(x)), shares)
     learner.save(tmp_path / "herd")
     again = Learner.load(tmp_path / "herd", backbone=backbone())
     assert (again.predict_proba(x) == learner.predict_proba(x)).all()

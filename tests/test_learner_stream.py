@@ -14,6 +14,7 @@ from bison_ocl import Learner
 from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
+from bison_ocl.learner.calibration import by_rule
 from bison_ocl.learner.prequential import WINDOW, Prequential
 from bison_ocl.learner.snapshot import Snapshot, is_due
 from bison_ocl.threads import Turns
@@ -105,7 +106,8 @@ def test_a_learner_can_be_looked_at() -> None:
 
 def fresh_scores(learner: Learner, x: Any) -> Any:
     engine, me = Engine(learner.method), state(learner)
-    return engine.scores(me, engine.summarise(me), x)[:, : len(learner.labels)].softmax(1)
+    scores = engine.scores(me, engine.summarise(me), x)[:, : len(learner.labels)]
+    return (scores / by_rule(learner.method, None)).softmax(1)
 
 
 def test_with_refresh_1_predictions_are_of_the_last_step() -> None:
@@ -159,7 +161,7 @@ def test_a_snapshot_shares_no_row_of_the_memory() -> None:
     assert kept is not None
     assert kept.me.memory.capacity == 0
     state(learner).memory.x.zero_()
-    assert np.array_equal(kept.scores(x).softmax(1).numpy(), before)
+    assert np.array_equal(kept.probabilities(kept.scores(x)).numpy(), before)
 
 
 def test_a_prediction_does_not_wait_for_learning() -> None:

@@ -20,7 +20,7 @@ from bison_ocl.methods.settings import built, configured
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.precision import checked_precision
 
-LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1, "refresh": 1}
+LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1, "refresh": 1, "calibration": 0}
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,13 @@ class Arguments:
     task_gap: int | None
     refresh: int
     rule_name: str | None
+    calibration: int
     execution: Execution
+
+    @property
+    def replayed(self) -> int:
+        """Images of the memory that steps may replay."""
+        return self.memory - self.calibration
 
     @property
     def rule(self) -> Rule | None:
@@ -61,6 +67,7 @@ def checked(
     precision: str,
     compile: bool,
     rule: str | None,
+    calibration: int,
 ) -> Arguments:
     """The arguments of a learner, refused if nothing can be built with them."""
     folder = cache_folder() / "compiled" if compile else None
@@ -75,9 +82,11 @@ def checked(
         refresh=whole("refresh", refresh),
         method=method_of(method, settings),
         rule_name=rule,
+        calibration=whole("calibration", calibration),
     )
     check_backbone(backbone, found.method)
     check_memory(found.method, found.memory)
+    check_calibration(found)
     check_rule(rule, found.method)
     return found
 
@@ -115,6 +124,17 @@ def check_backbone(backbone: object, method: Method) -> None:
         raise UserError(f"backbone={backbone!r}: expected a torch.nn.Module that returns features")
     if backbone is not None and method.filters != type(method).filters:
         raise UserError(f"filters={method.filters} has no effect with backbone: leave it out")
+
+
+def check_calibration(made: Arguments) -> None:
+    """Refuse a memory in which held-back images leave too few to replay."""
+    least = max(made.method.buffer_batch, 1) if made.method.replays else 0
+    if made.calibration and made.replayed < least:
+        left = f"{max(made.replayed, 0)} of {made.memory} images to replay"
+        raise UserError(
+            f"calibration={made.calibration} leaves {left}, fewer than a batch of {least}: "
+            f"raise memory or lower calibration"
+        )
 
 
 def check_rule(name: object, method: Method) -> None:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import checked
+from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.images import is_single, to_bytes
 from bison_ocl.learner.kept.view import MemoryView, view
 from bison_ocl.learner.labels import Labels, for_images, plain_ids, plain_labels
@@ -27,7 +28,7 @@ from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved.reading import SavedLearner
 from bison_ocl.learner.saved.writing import write
 from bison_ocl.learner.snapshot import Snapshot
-from bison_ocl.learner.training import Arrival, Training
+from bison_ocl.learner.training import Training
 from bison_ocl.memory.removal import numbered
 from bison_ocl.methods import name_of
 from bison_ocl.methods.method import Method
@@ -80,6 +81,9 @@ class Learner:
     `rule` is the inference rule: ncm, ncm-raw or ld, each also with -mirror; None for the method's
     own. With the setting `average`, such as 0.995, the averaged weights predict.
 
+    `calibration`: so many of the `memory` images are never learned from; the probabilities are
+    fitted to the accuracy on them. One image in ten is held back until all labels have a share.
+
     On `device="cuda"` steps are replayed CUDA graphs, unless `backbone` is given. `precision` of
     the convolutions is tf32, bf16 or fp32. `compile=True` compiles steps on a GPU: the first takes
     a minute, and the cache folder keeps compiled steps.
@@ -99,6 +103,7 @@ class Learner:
         precision: Precision = "tf32",
         compile: bool = False,
         rule: str | None = None,
+        calibration: int = 0,
         **settings: Any,
     ) -> None:
         made = checked(
@@ -114,6 +119,7 @@ class Learner:
             precision=precision,
             compile=compile,
             rule=rule,
+            calibration=calibration,
         )
         self.method = made.method
         self._training, self._predicting = Training(made), Predicting()
@@ -219,6 +225,7 @@ class Learner:
             raise UserError("forget by ids=[...] or by labels=[...]: give one of them")
         names = set(plain_labels(labels if ids is None else ids))
         gone = self._training.forget(*((set(), names) if ids is None else (names, set())))
+        self._predicting.fit = None
         self._predicting.renew(self._training)
         return gone
 
@@ -233,16 +240,17 @@ class Learner:
         labels: list[Hashable | None] = [snapshot.labels[i] for i in scores.argmax(1).tolist()]
         if reject_below is None:
             return labels
-        sure = (scores.softmax(1).amax(1) >= reject_below).tolist()
+        sure = (snapshot.probabilities(scores).amax(1) >= reject_below).tolist()
         return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
 
     def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
-        """Softmax of the method's scores: one row per image, one column per entry of `labels`.
+        """One row per image, one column per entry of `labels`: softmax of scores / temperature.
 
-        For nearest class mean the scores are −‖z − μ_c‖²: a soft ranking, not calibrated
-        probabilities.
+        The temperature is fitted on the images that `calibration` holds back. Without them it is 1
+        for the logits of a head, and 0.1 for nearest class mean, whose scores are −‖z − μ_c‖².
         """
-        array: np.ndarray[Any, np.dtype[Any]] = self._scores(images)[1].softmax(1).numpy()
+        snapshot, scores = self._scores(images)
+        array: np.ndarray[Any, np.dtype[Any]] = snapshot.probabilities(scores).numpy()
         return array
 
     def score(self, images: Any, labels: Iterable[Hashable]) -> float:
@@ -313,6 +321,7 @@ class Learner:
         file.restore(learner._training)
         with learner._training.execution.active():
             learner._predicting.snapshot = file.snapshot(learner._training)
+            learner._predicting.fit = file.fit(learner._training)
         learner._counts = file.counts
         return learner
 

@@ -35,7 +35,7 @@ class Origin:
             made.seed,
             self._backbone,
             rows,
-            made.memory,
+            made.replayed,
             shape,
             closed=closed,
             device=device or made.execution.device,

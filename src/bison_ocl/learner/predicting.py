@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from bison_ocl.errors import UserError
+from bison_ocl.learner.calibration import Fit, fit
 from bison_ocl.learner.snapshot import Snapshot, is_due, taken
 from bison_ocl.learner.training import Training
 from bison_ocl.threads import Turns
@@ -20,6 +23,8 @@ class Predicting:
         self.snapshot: Snapshot | None = None
         self.asked = False
         """whether a thread asked while another one learned, so that the next step answers it"""
+        self.fit: Fit | None = None
+        """the temperature in use"""
 
     def current(self, training: Training, turns: Turns) -> Snapshot:
         """The newest snapshot, taken now if it is due and no other thread is learning."""
@@ -38,8 +43,15 @@ class Predicting:
         """The snapshot, taken now if it is due; the caller keeps other threads from learning."""
         self.asked = False
         if self.snapshot is None or self.is_due(training):
-            self.snapshot = of_now(training)
+            self.snapshot = self._taken(training)
         return self.snapshot
+
+    def _taken(self, training: Training) -> Snapshot:
+        snapshot, held_back = of_now(training), training.held_back.kept
+        if self.fit is None or not self.fit.serves(snapshot, training.arguments.refresh):
+            with training.execution.active():
+                self.fit = fit(snapshot, held_back)
+        return replace(snapshot, temperature=self.fit.temperature)
 
     def is_due(self, training: Training) -> bool:
         """Whether the next prediction takes a new snapshot."""
@@ -54,10 +66,10 @@ class Predicting:
     def renew(self, training: Training) -> None:
         """Replace a snapshot in use, so that predictions need not wait for the next one."""
         if self.snapshot is not None:
-            self.snapshot = of_now(training) if training.knows else None
+            self.snapshot = self._taken(training) if training.knows else None
 
     def __getstate__(self) -> dict[str, object]:
-        return {"snapshot": None, "asked": False}
+        return vars(self) | {"snapshot": None, "asked": False}
 
 
 def of_now(training: Training) -> Snapshot:

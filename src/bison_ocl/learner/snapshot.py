@@ -32,6 +32,8 @@ class Snapshot:
     numbers: tuple[int, ...]
     """of each label: its class number, a column of the method's scores"""
     step: int
+    temperature: float = 1.0
+    """what scores are divided by to be logits of probabilities"""
 
     def scores(self, x: Tensor) -> Tensor:
         """[B, labels] on the CPU, for bytes x [B, 3, H, W]."""
@@ -47,6 +49,10 @@ class Snapshot:
     def by_label(self, scores: Tensor) -> Tensor:
         """The columns of the labels, of scores [B, C]; a forgotten label may leave gaps."""
         return scores[:, list(self.numbers)]
+
+    def probabilities(self, scores: Tensor) -> Tensor:
+        """[B, labels], of scores by label."""
+        return (scores / self.temperature).softmax(1)
 
 
 def taken(engine: Engine, rule: Rule | None, me: State, labels: Labels, step: int) -> Snapshot:

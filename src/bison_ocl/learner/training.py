@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,6 +16,8 @@ from bison_ocl.batch import Batch
 from bison_ocl.engine.eager import Eager
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import Arguments
+from bison_ocl.learner.arrival import Arrival
+from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.origin import Origin
 from bison_ocl.memory.removal import reduced, rows_in_use
@@ -27,16 +29,6 @@ FIRST_CAPACITY = 8
 
 class Unlearnable(UserError):
     """Images that a step refuses."""
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """An observed image, bytes [3, H, W], until a step learns from it."""
-
-    image: Tensor
-    label: Hashable
-    id: Hashable | None = None
-    """the caller's name for it"""
 
 
 class Training:
@@ -53,6 +45,7 @@ class Training:
         self.labels = Labels(limit=arguments.classes)
         self.classes, self.task_gap = arguments.classes, arguments.task_gap
         self.waiting: list[Arrival] = []
+        self.held_back = HeldBack(arguments.calibration)
         self.body: Eager | None = None
         self.loss: Tensor | None = None
         self.steps, self.news = 0, 0
@@ -90,7 +83,8 @@ class Training:
 
     def check(self, x: Tensor, labels: Sequence[Hashable]) -> None:
         """Refuse images of another shape, and labels beyond the limit."""
-        self.labels.check_room([*(one.label for one in self.waiting), *labels])
+        unlearned = (one.label for one in (*self.held_back.kept, *self.waiting))
+        self.labels.check_room([*unlearned, *labels])
         self.check_shape(x)
 
     def check_shape(self, x: Tensor) -> None:
@@ -105,7 +99,8 @@ class Training:
         if arrivals and self.body is None:
             shape, closed = tuple(arrivals[0].image.shape), self.classes is not None
             self.start(self.origin.state(shape, self.classes or FIRST_CAPACITY, closed))
-        self.waiting = [*self.waiting, *arrivals]
+        self.held_back, others = self.held_back.share(arrivals)
+        self.waiting = [*self.waiting, *others]
 
     # --- steps and tasks ---
 
@@ -164,7 +159,9 @@ class Training:
     def forget(self, ids: set[Hashable], labels: set[Hashable]) -> int:
         """Remove images from memory and queue, and make labels unseen; how many images left."""
         waiting = [one for one in self.waiting if not (one.id in ids or one.label in labels)]
-        gone, self.waiting = len(self.waiting) - len(waiting), waiting
+        held_back = self.held_back.without(ids, labels)
+        gone = len(self.waiting) - len(waiting) + len(self.held_back.kept) - len(held_back.kept)
+        self.waiting, self.held_back = waiting, held_back
         numbers = [self.labels.number(one) for one in self.labels.all if one in labels]
         if self.me is not None:
             rows = rows_in_use(self.me.memory)

@@ -104,7 +104,7 @@ class Service:
     ) -> list[tuple[Hashable | None, float]]:
         """The most likely label of each image and its probability; None below a bound."""
         snapshot, scores = self.learner._scores(images)
-        best = scores.softmax(1).max(1)
+        best = snapshot.probabilities(scores).max(1)
         found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
         least = 0.0 if reject_below is None else reject_below
         return [(snapshot.labels[i] if p >= least else None, p) for i, p in found]

@@ -53,7 +53,7 @@ class Answers(nn.Module):
         own = dict(self.named_buffers())
         now = tree.walk(lambda path, leaf: own.get(name_of(path), leaf), self._tree)
         scores = self._snapshot.by_label(self._scores(**now, x=to_float(x)))
-        return scores.argmax(1), scores, scores.softmax(1)
+        return scores.argmax(1), scores, self._snapshot.probabilities(scores)
 
     def _scores(self, state: State, summary: Any, x: Tensor) -> Tensor:
         """Scores in one pass: the engine's chunks would fix the size of a batch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -32,6 +32,8 @@ class MemoryView:
     age: list[int | None]
     """steps since an image was stored; None in files that do not say"""
     capacity: int
+    held_back: int = 0
+    """further images, which calibration keeps from replay; they count towards the capacity"""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -60,6 +62,7 @@ class MemoryView:
         rows = zip(self.labels, self.ids, self.age, strict=True)
         return {
             "images": len(self),
+            "held_back": self.held_back,
             "capacity": self.capacity,
             "bytes": self.bytes,
             "shape": list(self.images.shape[1:]),
@@ -76,14 +79,10 @@ def view(training: Training) -> MemoryView:
     made, me = training.arguments, training.me
     if me is None:
         return MemoryView(np.zeros((0, 0, 0, 3), np.uint8), [], [], [], made.memory)
-    return view_of_rows(
-        me.memory.x,
-        rows_in_use(me.memory),
-        training.labels,
-        training.ids,
-        Clock(training.steps, made.method.stream_batch),
-        made.memory,
-    )
+    clock = Clock(training.steps, made.method.stream_batch)
+    rows = rows_in_use(me.memory)
+    found = view_of_rows(me.memory.x, rows, training.labels, training.ids, clock)
+    return replace(found, capacity=made.memory, held_back=len(training.held_back.kept))
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,6 @@ def view_of_rows(
     labels: Labels,
     ids: Mapping[int, Hashable],
     clock: Clock,
-    capacity: int,
 ) -> MemoryView:
     """A view of rows given by class and number of arrival. x: bytes [N, 3, H, W], N ≥ rows"""
     names = dict(zip(labels.numbers, labels.all, strict=True))
@@ -113,5 +111,5 @@ def view_of_rows(
         [names[y] for y, _ in rows],
         [ids.get(number) for _, number in rows],
         [clock.age(number) for _, number in rows],
-        capacity,
+        len(rows),
     )

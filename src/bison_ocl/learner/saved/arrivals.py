@@ -1,4 +1,4 @@
-"""Images that wait for their batch, and the caller's ids, in the file of a learner."""
+"""Images that wait or are held back, and the caller's ids, in the file of a learner."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ import torch
 from torch import Tensor
 
 from bison_ocl.files.checkpoint import Header
+from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.labels import decode, encode
-from bison_ocl.learner.training import Arrival
-
-IMAGES = "waiting.x"
 
 
-def packed_images(waiting: Sequence[Arrival]) -> dict[str, Tensor]:
-    """Images for a file; none if nothing waits."""
-    return {IMAGES: torch.stack([one.image for one in waiting])} if waiting else {}
+def packed(name: str, arrivals: Sequence[Arrival]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and header values of images for a file."""
+    said = {
+        name: [encode(one.label) for one in arrivals],
+        f"{name}_ids": [encode(one.id) for one in arrivals],
+    }
+    x = {f"{name}.x": torch.stack([one.image for one in arrivals])} if arrivals else {}
+    return x, said
 
 
 def arrivals_of(
-    header: Header, tensors: Mapping[str, Tensor], shape: tuple[int, ...]
+    name: str, header: Header, tensors: Mapping[str, Tensor], shape: tuple[int, ...]
 ) -> list[Arrival]:
-    """The images that waited when a file was written; earlier files have none."""
-    if "waiting" not in header.by_name():
+    """Images of that name in a file; earlier files have none."""
+    if name not in header.by_name():
         return []
-    labels = [decode(one.value) for one in header["waiting"].items()]
-    names: list[Hashable | None] = [None] * len(labels)
-    if "waiting_ids" in header.by_name():
-        names = [decode(one.value) for one in header["waiting_ids"].items()]
-        header["waiting_ids"].check(len(names) == len(labels))
-    x = tensors.get(IMAGES, torch.zeros((0, *shape), dtype=torch.uint8))
-    header["waiting"].check(x.dtype == torch.uint8 and x.shape == (len(labels), *shape))
-    return [Arrival(*one) for one in zip(x, labels, names, strict=True)]
+    labels = [decode(one.value) for one in header[name].items()]
+    ids: list[Hashable | None] = [None] * len(labels)
+    if f"{name}_ids" in header.by_name():
+        ids = [decode(one.value) for one in header[f"{name}_ids"].items()]
+        header[f"{name}_ids"].check(len(ids) == len(labels))
+    x = tensors.get(f"{name}.x", torch.zeros((0, *shape), dtype=torch.uint8))
+    header[name].check(x.dtype == torch.uint8 and x.shape == (len(labels), *shape))
+    return [Arrival(*one) for one in zip(x, labels, ids, strict=True)]
 
 
 def encoded_ids(ids: Mapping[int, Hashable]) -> list[list[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -29,4 +30,6 @@ def memory_in(path: Path) -> MemoryView:
     steps = Header(tensors["step"].flatten().tolist()[0], "step").whole()
     clock = Clock(steps, header["settings"]["stream_batch"].whole(least=1))
     rows = list(zip(y[:n].tolist(), numbers[:n].tolist(), strict=True))
-    return view_of_rows(x, rows, labels, ids_of(header), clock, header["memory"].whole())
+    found = view_of_rows(x, rows, labels, ids_of(header), clock)
+    held_back = len(file.value("held_back", []))
+    return replace(found, capacity=header["memory"].whole(), held_back=held_back)

@@ -10,13 +10,16 @@ from torch import Tensor, nn
 
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
+from bison_ocl.files.checkpoint import Header
 from bison_ocl.inference.rules import RULES
+from bison_ocl.learner.calibration import Fit
+from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.predicting import REFRESH
 from bison_ocl.learner.prequential import Prequential
 from bison_ocl.learner.saved.arrivals import arrivals_of, ids_of
 from bison_ocl.learner.saved.counts import counts_of
-from bison_ocl.learner.saved.snapshots import snapshot_of
+from bison_ocl.learner.saved.snapshots import fit_of, snapshot_of
 from bison_ocl.learner.saved.writing import SCHEMA
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.learner.training import Training
@@ -36,7 +39,7 @@ class SavedLearner:
     """The contents of a file, after verifying its checksum; each value is checked where used."""
 
     path: Path
-    header: checkpoint.Header
+    header: Header
     tensors: dict[str, Tensor]
 
     @classmethod
@@ -44,7 +47,7 @@ class SavedLearner:
         tensors, values = checkpoint.read(path)
         if values.get("kind") != "learner":
             raise UserError(f"{path} is a checkpoint of `bison-ocl run`: expected a saved learner")
-        header = checkpoint.Header(values)
+        header = Header(values)
         if "schema" in values and header["schema"].whole(least=2) > SCHEMA:
             raise UserError(f"{path} was written by a later version of bison-ocl: update yours")
         return cls(path, header, tensors)
@@ -78,6 +81,7 @@ class SavedLearner:
             "refresh": refresh,
             "precision": precision,
             "rule": rule,
+            "calibration": Header(self.value("calibration", 0), "calibration").whole(),
         }
 
     def restore(self, training: Training) -> None:
@@ -100,9 +104,11 @@ class SavedLearner:
         training.ids = ids_of(header)
         arrived, last = me.memory.fields[ARRIVED], training.steps * made.method.stream_batch
         header["fixed"].check(bool(((arrived >= -1) & (arrived < max(last, 1))).all()))
-        training.waiting = arrivals_of(header, self.tensors, sides)
+        training.waiting = arrivals_of("waiting", header, self.tensors, sides)
+        training.held_back = self.held_back(sides, made.calibration)
         header["waiting"].check(training.room > 0)
-        training.labels.check_room(one.label for one in training.waiting)
+        held_back = training.held_back.kept
+        training.labels.check_room(one.label for one in (*held_back, *training.waiting))
 
     def labels(self, rows: int) -> Labels:
         """The labels by class number; in earlier files they are numbered in their order."""
@@ -113,9 +119,18 @@ class SavedLearner:
             self.header["numbers"].check(len(set(numbers)) == len(said) == len(numbers))
         return Labels.decoded([one.value for one in said], numbers, rows)
 
+    def held_back(self, shape: tuple[int, ...], room: int) -> HeldBack:
+        kept = arrivals_of("held_back", self.header, self.tensors, shape)
+        self.header["held_back"].check(len(kept) <= room)
+        offered = Header(self.value("offered_to_hold_back", 0), "offered_to_hold_back").whole()
+        return HeldBack(room, tuple(kept), offered)
+
     def snapshot(self, training: Training) -> Snapshot | None:
         """The snapshot that answered predictions when the file was written, if there was one."""
         return snapshot_of(self.header, self.tensors, training)
+
+    def fit(self, training: Training) -> Fit | None:
+        return fit_of(self.header, training.steps)
 
     @property
     def counts(self) -> Prequential:

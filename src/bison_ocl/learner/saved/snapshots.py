@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.files.checkpoint import Header
+from bison_ocl.learner.calibration import RANGE, Fit
 from bison_ocl.learner.predicting import Predicting
 from bison_ocl.learner.snapshot import Snapshot, taken
 from bison_ocl.learner.training import Training
@@ -36,7 +37,7 @@ def packed_snapshot(
     tensors = prefixed(SUMMARY, snapshot.summary)
     if snapshot.step < training.steps:
         tensors |= prefixed(STATE, {part: getattr(snapshot.me, part) for part in READ})
-    return tensors, {"snapshot": {"step": snapshot.step}}
+    return tensors, {"snapshot": {"step": snapshot.step, "temperature": snapshot.temperature}}
 
 
 def snapshot_of(
@@ -53,7 +54,23 @@ def snapshot_of(
         return None
     form = taken(training.engine, training.arguments.rule, me, training.labels, step)
     summary = filled(SUMMARY, form.summary, tensors)
-    return None if summary is None else replace(form, summary=summary)
+    if summary is None:
+        return None
+    return replace(form, summary=summary, temperature=temperature_of(header["snapshot"]))
+
+
+def fit_of(header: Header, steps: int) -> Fit | None:
+    """The temperature in use when a file was written."""
+    said = header["fit"]
+    if header.by_name().get("fit") is None:
+        return None
+    return Fit(temperature_of(said), said["step"].whole(most=steps), said["labels"].whole())
+
+
+def temperature_of(header: Header) -> float:
+    said = header["temperature"]
+    said.check(1 / RANGE <= said.number() <= RANGE)
+    return said.number()
 
 
 def without_memory(me: State) -> State:

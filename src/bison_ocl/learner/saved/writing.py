@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
-from bison_ocl.learner.labels import encode
 from bison_ocl.learner.predicting import Predicting
 from bison_ocl.learner.prequential import Prequential
-from bison_ocl.learner.saved.arrivals import encoded_ids, packed_images
+from bison_ocl.learner.saved.arrivals import encoded_ids, packed
 from bison_ocl.learner.saved.counts import encoded_counts
 from bison_ocl.learner.saved.snapshots import packed_snapshot
 from bison_ocl.learner.training import Training
@@ -27,7 +27,9 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         raise UserError("nothing has been observed yet: call observe before save")
     tensors, fixed = checkpoint.pack(me)
     in_use, said_of_it = packed_snapshot(predicting, training)
-    tensors |= packed_images(training.waiting) | in_use
+    waiting, said_of_waiting = packed("waiting", training.waiting)
+    held_back, said_of_held_back = packed("held_back", training.held_back.kept)
+    tensors |= waiting | held_back | in_use
     header = {
         "kind": "learner",
         "schema": SCHEMA,
@@ -43,8 +45,9 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "numbers": training.labels.numbers,
         "task_gap": training.task_gap,
         "steps_without_news": training.steps - training.news,
-        "waiting": [encode(one.label) for one in training.waiting],
-        "waiting_ids": [encode(one.id) for one in training.waiting],
+        "calibration": made.calibration,
+        "offered_to_hold_back": training.held_back.offered,
+        "fit": None if predicting.fit is None else asdict(predicting.fit),
         "ids": encoded_ids(training.stored_ids()),
         "refresh": made.refresh,
         "counts": encoded_counts(counts),
@@ -52,4 +55,4 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "rule": made.rule_name,
         "fixed": fixed,
     }
-    checkpoint.write(path, tensors, header | said_of_it)
+    checkpoint.write(path, tensors, header | said_of_waiting | said_of_held_back | said_of_it)

@@ -1,0 +1,20 @@
+"""Expected calibration error: how far confidence is from accuracy.
+
+Naeini, Cooper & Hauskrecht 2015; as Guo et al. 2017, "On Calibration of Modern Neural Networks",
+report it: bins of equal width, weighted by the images in them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+BINS = 15
+
+
+def expected_calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = BINS) -> float:
+    """Σ_b n_b / n · |accuracy_b − confidence_b|. confidence: of the predicted class, right: bool"""
+    sure, hit = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
+    place = np.minimum((sure * bins).astype(int), bins - 1)
+    apart = np.bincount(place, weights=hit - sure, minlength=bins)
+    return float(np.abs(apart).sum() / max(len(sure), 1))

@@ -1,0 +1,55 @@
+"""Images held back from learning, so that confidence can be compared with accuracy on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from bison_ocl.learner.arrival import Arrival
+
+EVERY = 10
+"""one of so many images may be held back"""
+
+
+@dataclass(frozen=True)
+class HeldBack:
+    """At most `room` images, as many of each label as of any other, that no step learns from."""
+
+    room: int
+    kept: tuple[Arrival, ...] = ()
+    offered: int = 0
+
+    def share(self, arrivals: Sequence[Arrival]) -> tuple[HeldBack, list[Arrival]]:
+        """With some of the arrivals, and the others: every tenth, if its label has too few."""
+        if not self.room:
+            return self, list(arrivals)
+        mine, others = self, []
+        for one in arrivals:
+            mine = replace(mine, offered=mine.offered + 1)
+            if mine.offered % EVERY or not mine.wants(one.label):
+                others.append(one)
+            else:
+                mine = mine.with_one(one)
+        return mine, others
+
+    def wants(self, label: Hashable) -> bool:
+        counts = self.counts
+        return counts[label] < max(1, self.room // len({label, *counts}))
+
+    def with_one(self, one: Arrival) -> HeldBack:
+        """With one more; if all places are taken, the label with most loses its oldest."""
+        kept = self.kept
+        if len(kept) == self.room:
+            ((largest, _),) = self.counts.most_common(1)
+            oldest = next(i for i, other in enumerate(kept) if other.label == largest)
+            kept = kept[:oldest] + kept[oldest + 1 :]
+        return replace(self, kept=(*kept, one))
+
+    def without(self, ids: set[Hashable], labels: set[Hashable]) -> HeldBack:
+        left = tuple(one for one in self.kept if not (one.id in ids or one.label in labels))
+        return replace(self, kept=left)
+
+    @property
+    def counts(self) -> Counter[Hashable]:
+        return Counter(one.label for one in self.kept)
