@@ -52,6 +52,17 @@ def test_a_file_keeps_the_precision(precision: str, tmp_path: Path) -> None:
     assert same(snapshot(state(learner).net), snapshot(state(again).net))
 
 
+@pytest.mark.parametrize("name", ["bison", "gdumb"])
+def test_an_exported_model_runs_on_a_cpu(name: str, tmp_path: Path) -> None:
+    settings = quick_settings(name) | {"device": "cuda", "precision": "fp32"}
+    learner = Learner(name, memory=20, **settings)
+    learner.observe(*herd(60))
+    learner.export(tmp_path / "model.pt2")
+    x, _ = herd(200, seed=1)
+    _, scores, _ = torch.export.load(tmp_path / "model.pt2").module()(x)
+    assert torch.allclose(scores, learner._scores(x)[1], atol=1e-3)
+
+
 def test_compiled_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BISON_OCL_CACHE", str(tmp_path))
     learner = Learner("er", memory=20, filters=2, device="cuda", compile=True)

@@ -19,7 +19,6 @@ from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.export import write
 from bison_ocl.learner.export.answers import Answers, portable
 from bison_ocl.methods import METHODS, method_class
-from bison_ocl.nets.net import Net
 from tests.test_learner import backbone
 from tests.tiny import SHAPE, images
 
@@ -153,13 +152,15 @@ def test_only_what_predicting_reads_is_kept() -> None:
 
 
 def test_networks_of_a_gpu_become_portable() -> None:
-    me = learned("bison", backbone=None, filters=2)._current().me
-    fused = replace(me.net.design.backbone, fused=True, precision="bf16")  # type: ignore[type-var]
-    net = replace(me.net, design=replace(me.net.design, backbone=fused))
-    found = portable((net, (), "kept"))
-    assert isinstance(found[0], Net)
-    assert found[0].design.backbone == replace(fused, fused=False, precision="fp32")
-    assert found[1:] == ((), "kept")
+    snapshot = learned("bison", backbone=None, filters=2)._current()
+    net, x = snapshot.me.net, shown(40)
+    fused = replace(net.design.backbone, fused=True, precision="bf16")  # type: ignore[type-var]
+    other = replace(net, design=replace(net.design, backbone=fused))
+    found = Answers(replace(snapshot, me=replace(snapshot.me, net=other)), "uint8")(x)
+    expected = Answers(snapshot, "uint8")(x)
+    assert all(map(torch.equal, found, expected))
+    assert portable(((other, None), "kept")) == ((portable(other), None), "kept")
+    assert portable(other).design.backbone == replace(fused, fused=False, precision="fp32")
 
 
 # --- what is refused ---

@@ -116,6 +116,9 @@ def test_labels_keep_their_type(address: str, server: Server) -> None:
         ({"data": b"\xff", "headers": {"content-type": "application/json"}}, "is not JSON"),
         ({"json": {"images": [png(torch.zeros(3, 8, 8).byte())]}}, "labels are missing"),
         ({"data": npy(np.zeros((1, 8, 8, 3), np.uint8)), "headers": NPY}, "labels are missing"),
+        ({"json": {"images": [], "labels": [["a"]]}}, "labels hold a value that cannot be one"),
+        ({"json": {"images": [], "labels": [{"a": 1}]}}, "labels hold a value that cannot be one"),
+        ({"json": {"images": [], "labels": [], "ids": 1}}, "ids must be a JSON list, not 1"),
         ({"data": b"\x93NUMPY\x01\x00", "headers": NPY}, "is not a .npy file"),
         ({"data": b"\x93NUMPY\x03\x00", "headers": NPY}, "is not a .npy file"),
         ({"data": b"text", "headers": NPY}, "is not a .npy file"),
@@ -126,6 +129,15 @@ def test_labels_keep_their_type(address: str, server: Server) -> None:
 )
 def test_unreadable_bodies_are_refused(address: str, body: dict[str, Any], part: str) -> None:
     refused(requests.post(f"{address}/observe", **body), 422, part)
+
+
+@pytest.mark.parametrize("depth", [50, 200, 320, 330, 480, 2000])
+def test_deep_labels_are_refused(address: str, depth: int) -> None:
+    """Whichever of reading and decoding gives up first."""
+    label = '{"tuple": [' * depth + "1" + "]}" * depth
+    body = f'{{"images": [], "labels": [{label}]}}'
+    headers = {"content-type": "application/json"}
+    refused(requests.post(f"{address}/observe", body, headers=headers), 422)
 
 
 def forged(shape: str) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from bison_ocl import UserError
-from bison_ocl.serve.journal import Entry, Journal
+from bison_ocl.serve.journal import Entry, Journal, NotKept
 from tests.test_learner import herd
 
 
@@ -88,6 +88,25 @@ def test_a_full_disk_leaves_whole_lines(journal: Journal, monkeypatch: pytest.Mo
         with pytest.raises(UserError, match="cannot keep the images: No space left on device"):
             journal.append(entry(9))
     assert journal.size == size
+    journal.append(entry(3))
+    assert [len(one.labels) for one in journal.entries()] == [2, 3]
+
+
+def test_a_part_that_could_not_be_cut_is_cut_later(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal.append(entry(2))
+    size = journal.size
+    with monkeypatch.context() as patch:
+
+        def refuse(*_: int) -> None:
+            raise OSError(5, "Input/output error")
+
+        patch.setattr("os.fsync", refuse)
+        patch.setattr("os.ftruncate", refuse)
+        with pytest.raises(NotKept, match="Input/output error"):
+            journal.append(entry(9))
+    assert journal.size > size
     journal.append(entry(3))
     assert [len(one.labels) for one in journal.entries()] == [2, 3]
 

@@ -86,7 +86,11 @@ def names(values: dict[str, Any], name: str) -> list[Hashable] | None:
     found = values.get(name)
     if not (found is None or isinstance(found, list)):
         raise UserError(f"{name} must be a JSON list, not {found!r:.60}")
-    return None if found is None else [labelled.decode(one) for one in found]
+    try:
+        return None if found is None else [labelled.decode(one) for one in found]
+    except (UserError, RecursionError) as error:
+        expected = 'text, numbers, true, false, null or {"tuple": [...]}'
+        raise UserError(f"{name} hold a value that cannot be one: expected {expected}") from error
 
 
 async def read(request: Request, most: int) -> bytes:

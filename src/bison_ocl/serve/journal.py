@@ -55,6 +55,8 @@ class Journal:
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - open as long as we serve
             if new:
                 sync_folder(path.parent)
+        self._whole = self.size
+        """bytes of lines that were written wholly"""
         try:
             with refusing(f"{path.with_suffix('')}"), needing_locks(path.parent):
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,8 +79,10 @@ class Journal:
 
     def append(self, entry: Entry) -> int:
         """Write one line to disk; the size before it, for `cut`. It is written wholly or not."""
-        before = self.size
+        before = self._whole
         try:
+            if self.size > before:  # what a full disk did not let us cut
+                self.cut(before)
             line = memoryview(written(entry))
             while line:
                 line = line[self._file.write(line) :]
@@ -87,16 +91,19 @@ class Journal:
             with suppress(OSError):
                 self.cut(before)
             raise NotKept(f"cannot keep the images: {reason(error)}; try again later") from error
+        self._whole = self.size
         return before
 
     def cut(self, size: int) -> None:
-        """Drop what was appended beyond a size."""
+        """Drop what was appended beyond a size; if the disk refuses, the next line tries again."""
+        self._whole = size
         os.ftruncate(self._file.fileno(), size)
         os.fsync(self._file.fileno())
 
     def clear(self) -> None:
         """Drop all lines, after a save or because their images must be forgotten."""
-        self.cut(0)
+        with write_errors(self.path, "free the disk"):
+            self.cut(0)
 
     def close(self) -> None:
         self._file.close()

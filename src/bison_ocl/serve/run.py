@@ -87,5 +87,5 @@ async def saved_regularly(service: Service, seconds: float) -> None:
             continue
         try:
             await asyncio.to_thread(service.save)
-        except UserError as error:
+        except Exception as error:  # whatever it is, serving and the journal go on
             print(f"bison-ocl: {error}; images are in the journal", file=sys.stderr, flush=True)

@@ -128,10 +128,10 @@ class Service:
     def _save(self) -> None:
         try:
             self.learner.save(self.path)
+            self.journal.clear()
         except UserError:
             self.failed_saves += 1
             raise
-        self.journal.clear()
         self.saved_at = time.time()
 
     def close(self) -> None:
