@@ -1,11 +1,14 @@
 """Run cells of `reproduce` in the given order, on a machine with torch and little else.
 
     PYTHONPATH=src python -m benchmarks.measure --out DIR --data-dir DIR --processes 8 \
-        table1:er,pcr:0-9:split-cifar10 table1:ocm:0-4:split-cifar10:500 ...
+        table1:er,pcr:0-9:split-cifar10 table1:ocm:0-4:split-cifar10:500:old_logits=position ...
 
-Each entry is ITEM:METHODS:SEEDS:DATA[:MEMORIES]. All entries share one pool of processes, so the
-GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are skipped;
-records are appended as seeds finish. A failing unit is reported and does not stop the others.
+Each entry is ITEM:METHODS:SEEDS:DATA[:MEMORIES[:SETTING=VALUE]]; with a setting, only the cells
+that have it, or not if it has no value (`old_logits=`). All entries share one pool of processes,
+so the GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are
+skipped; records are appended as seeds finish. A failing unit is reported and does not stop the
+others. Side by side, processes of CUDA's MPS finish sooner in all, but each one later: GDumb's
+thousands of short steps suffer most, so give it few neighbours.
 """
 
 from __future__ import annotations
@@ -29,9 +32,16 @@ from bison_ocl.experiments.train.runner import Job
 
 def wanted(entry: str) -> tuple[str, Wanted]:
     """The item of an entry, and what of it is wanted."""
-    item, methods, seeds, data, *memory = entry.split(":")
-    sizes = [int(size) for size in memory[0].split(",")] if memory else []
+    item, methods, seeds, data, *rest = entry.split(":")
+    sizes = [int(size) for size in rest[0].split(",")] if rest else []
     return item, Wanted(parse_seeds(seeds), methods.split(","), data.split(","), sizes)
+
+
+def asks_for(entry: str, unit: Job) -> bool:
+    """Whether an entry names the method of a unit, not as a reference only, and its setting."""
+    _, methods, _, _, *rest = entry.split(":")
+    name, _, value = rest[1].partition("=") if len(rest) > 1 else ("", "", "")
+    return unit.method in methods.split(",") and unit.settings.get(name, "") == value
 
 
 def say(text: str) -> None:
@@ -50,8 +60,9 @@ class Pool:
             chosen = plan(name, asked)
             now = standing(chosen, out, say, **how)
             for unit in self._units(now):
-                self.standings[unit.out] = now
-                self.todo.append(unit)
+                if asks_for(entry, unit):
+                    self.standings[unit.out] = now
+                    self.todo.append(unit)
 
     def _units(self, now: Standing) -> Iterator[Job]:
         """Units that no earlier entry has."""
