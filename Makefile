@@ -15,7 +15,7 @@ ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser check test faults bench results demo format clean
+.PHONY: help setup browser check test docs faults bench results demo release format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ check: $(READY)  ## lint, format check, types, import order
 test: $(READY)  ## run the tests; TESTS="-k name" to choose
 	OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -n $(WORKERS) $(or $(TESTS),--cov)
 
+docs: $(READY)  ## build the documentation site, build/site; a warning is an error
+	$(BIN)/python -m tools.site
+
 faults: $(READY)  ## attack runs, files, disks and threads in full, an hour; writes docs/RELIABILITY.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
 
@@ -58,6 +61,12 @@ results: $(READY)  ## write docs/RESULTS.md, its tables and figures from the rec
 
 demo: $(READY)  ## compare a few methods on the embedded digits; writes demo/
 	$(BIN)/bison-ocl demo --out demo
+
+# Without isolation: the pinned setuptools builds, and nothing is fetched.
+release: $(READY)  ## build the wheel and the source distribution in dist/, and check their metadata
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
 
 format: $(READY)  ## sort imports and format
 	$(BIN)/ruff check --fix

@@ -110,6 +110,7 @@ def records(folder: Path) -> dict[str, dict[str, Any]]:
 def test_the_demo_runs_from_a_wheel(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = demonstrated(tmp_path_factory)
     check_contents(folder)
+    check_metadata(folder)
     check_dependencies(folder)
     check_table(folder)
     for name in ("results-curves.png", "results-interplay.png"):
@@ -129,6 +130,12 @@ def check_contents(folder: Path) -> None:
     assert any(name.endswith("digits.LICENSE.txt") for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith("tests") for name in names)
+
+
+def check_metadata(folder: Path) -> None:
+    """As an index asks for it, with a README that renders; `make release` checks the same."""
+    (wheel,) = folder.glob("*.whl")
+    run(sys.executable, "-m", "twine", "check", "--strict", wheel, folder=folder)
 
 
 def check_dependencies(folder: Path) -> None:

@@ -1,0 +1,87 @@
+# %% [markdown]
+"""
+# Digits to figures in five minutes
+
+Train three methods on the embedded handwritten digits, compare them, and draw figures for a paper.
+Nothing is downloaded; two CPU cores are enough. In a notebook, a line that starts with `bison-ocl`
+below is a command for the terminal; this page calls the commands from Python so that it runs as one
+script.
+"""
+
+# %%
+import json
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean, stdev
+
+SEEDS = "0-2"
+OUT = Path("digits")
+
+
+def bison_ocl(*arguments: object) -> None:
+    """Run `bison-ocl ...` as in a terminal."""
+    subprocess.run(["bison-ocl", *map(str, arguments)], check=True)
+
+
+# %% [markdown]
+"""
+## Train
+
+The stream `split-digits` has five tasks of two digits each, and every image arrives once, in
+batches of ten. The memory keeps 100 of them. FINE-TUNE has no memory: it shows forgetting, and
+intransigence (AI) is measured against it.
+
+`--resume` continues where an interrupted run stopped, and skips what is finished. Each finished
+seed appends one line to `digits/results.jsonl`.
+"""
+
+# %%
+for method in ("finetune", "er", "bison"):
+    bison_ocl(
+        *("run", method, "--data", "split-digits", "--memory", 100),
+        *("--seeds", SEEDS, "--out", OUT, "--resume"),
+    )
+
+# %% [markdown]
+"""
+## Read the records
+
+A record is one line of JSON: what ran, on which machine, and what came out.
+[RECORDS.md](../RECORDS.md) describes every field. AA is the average accuracy over all tasks after
+the last one.
+"""
+
+# %%
+accuracies = defaultdict(list)
+for line in (OUT / "results.jsonl").read_text().splitlines():
+    record = json.loads(line)
+    accuracies[record["method"]].append(100 * record["metrics"]["AA"])
+
+for method, values in accuracies.items():
+    spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
+    print(f"{method:10} AA {mean(values):.1f}{spread} (n = {len(values)})")
+
+# %% [markdown]
+"""
+BISON keeps most of what it has learned, experience replay less, FINE-TUNE only the last task. A run
+has 140 steps, so methods that predict by a trained head vary by many points between seeds; [all
+methods](../DIGITS.md) on the same data.
+
+## Draw
+
+`report` writes tables (LaTeX, CSV), figures (PNG, SVG, PDF), RESULTS.md and one interactive page,
+`report.html`, that opens without a network.
+"""
+
+# %%
+bison_ocl("report", OUT, "--out", OUT / "report")
+
+for file in sorted((OUT / "report").rglob("*.*")):
+    print(file)
+
+# %% [markdown]
+"""
+Next: the same commands on Split CIFAR-10 (`bison-ocl data fetch split-cifar10`), every table and
+figure of the paper (`bison-ocl reproduce --list`), or [a method of your own](write_a_method.md).
+"""
