@@ -117,7 +117,9 @@ def test_restart_after_a_crash(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["Your own backbone", "Erasure", "scikit-learn and river"])
+@pytest.mark.parametrize(
+    "name", ["Confidence", "Your own backbone", "Erasure", "scikit-learn and river"]
+)
 def test_other_recipes(name: str) -> None:
     ran(name)
 

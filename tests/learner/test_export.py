@@ -121,6 +121,7 @@ def test_a_file_names_classes_rule_and_origin(tmp_path: Path) -> None:
     assert json.loads(facts["labels"]) == ["bison", "crane", {"tuple": ["otter", 2]}, 7]
     assert (facts["method"], facts["rule"], facts["input"]) == ("er", "ncm", "uint8")
     assert facts["steps"] == "6"
+    assert float(facts["temperature"]) == learner._current().temperature
     asked = dict.fromkeys(facts, "")
     torch.export.load(tmp_path / "model.pt2", extra_files=asked)
     assert asked == facts

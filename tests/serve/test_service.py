@@ -102,6 +102,23 @@ def test_what_the_file_holds_is_not_learned_twice(path: Path, serve: Serve) -> N
     assert equal(again.learner, wanted)
 
 
+def test_held_back_images_are_not_learned_twice(path: Path, serve: Serve) -> None:
+    """They take no step and wait for none, but they count."""
+    saved(path, calibration=10)
+    service = serve(path)
+    for seed in range(30):
+        service.observe(*labelled(1, seed=seed))
+    lines = journal_of(path).read_bytes()
+    service.save()
+    killed(service)
+    journal_of(path).write_bytes(lines)
+    again = serve(path)
+    held, before = again.learner._training.held_back, service.learner._training.held_back
+    assert (held.offered, len(held.kept)) == (before.offered, len(before.kept))
+    assert len(held.kept) >= 3
+    assert equal(again.learner, service.learner)
+
+
 def test_a_call_killed_while_learning_is_replayed_or_dropped(path: Path, serve: Serve) -> None:
     learner = Learner.load(path)
     x, y = labelled(7, seed=1)

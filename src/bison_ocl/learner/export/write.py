@@ -52,6 +52,7 @@ def export(snapshot: Snapshot, rule: str | None, path: Path, input: Input) -> No
         "rule": rule or "own",
         "labels": json.dumps([encode(label) for label in snapshot.labels]),
         "input": input,
+        "temperature": str(snapshot.temperature),
         "steps": str(snapshot.step),
         "version": version("bison-ocl"),
     }
