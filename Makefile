@@ -55,9 +55,9 @@ bench: $(READY)  ## time a step of every method, and run the digits that have no
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.digits
 
-results: $(READY)  ## write docs/RESULTS.md, its tables and figures from the records in results/
+results: $(READY)  ## write docs/RESULTS.md and the tables of README and BEYOND from the records in results/
 	$(BIN)/bison-ocl report results/table1 results/time results/efficiency --out docs --no-page --format png
-	$(BIN)/python tools/readme_table.py
+	$(BIN)/python tools/document_tables.py
 
 demo: $(READY)  ## compare a few methods on the embedded digits; writes demo/
 	$(BIN)/bison-ocl demo --out demo

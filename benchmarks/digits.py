@@ -45,7 +45,7 @@ def main() -> None:
 def write(records: list[Record], page: Path) -> None:
     """The page, with what the numbers were measured on."""
     (table,) = overview("digits", prepared(records))
-    ranked = sorted(table.lines, key=lambda line: -mean(line.cells[0].values.values()))
+    ranked = sorted(table.rows, key=lambda row: -mean(row.cells[0].values.values()))
     told = {
         f"{r.environment.device}, torch {r.environment.torch}, commit {r.commit}" for r in records
     }
@@ -55,7 +55,7 @@ def write(records: list[Record], page: Path) -> None:
         "[`results/digits/results.jsonl`](../results/digits/results.jsonl). Memory 100, percent, "
         "mean ± standard deviation over n seeds. A run has only 140 steps: methods that predict by "
         "a trained head vary by tens of points between seeds.\n\n"
-        + markdown(replace(table, lines=tuple(ranked)))
+        + markdown(replace(table, rows=tuple(ranked)))
         + "\nMeasured on "
         + "; ".join(sorted(told))
         + ".\n"

@@ -43,7 +43,7 @@ def reading_of(record: Entry) -> Reading:
     method, _, rule = record.method.partition(" + ")
     precision, stream = record.precision, record.stream
     said = (
-        variant(replace(record, tells_precision=False)),
+        variant(replace(record, mixed_precision=False)),
         precision if precision != "bf16" else "",
         stream if stream != DEFAULT else "",
         f"by {rule}" if rule else "",

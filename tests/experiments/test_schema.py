@@ -19,7 +19,7 @@ from bison_ocl.experiments.records.schema import Values
 from bison_ocl.methods.settings import configured
 from bison_ocl.report.figures.drawing import save
 from bison_ocl.report.study.study import load
-from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.layouts import tables_of
 from bison_ocl.report.write import write
 from bison_ocl.stream.streams import parse
 from tests.experiments.disk import complaint
@@ -114,7 +114,7 @@ def test_what_is_read_can_be_reported_and_run_again(
     for one in other:
         put([first, one], file)
         study = load(file)
-        tables(item, study.items[item])
+        tables_of(item, study.items[item])
     for one in found:
         told = complaint(prepare, one, tmp_path)
         assert told is None or "\n" not in told

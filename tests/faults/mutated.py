@@ -36,7 +36,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.report.formats.markdown import markdown
 from bison_ocl.report.study.study import load as load_study
-from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.layouts import tables_of
 from tests.contract.test_resume import fresh
 from tests.data.image_files import everything, zipped
 from tests.data.little_memory import little_memory
@@ -145,7 +145,7 @@ def record(folder: Path) -> Target:
 
     def read() -> str:
         study = load_study(path)
-        made = chain.from_iterable(tables(item, found) for item, found in study.items.items())
+        made = chain.from_iterable(tables_of(item, found) for item, found in study.items.items())
         return digest(*(markdown(table) for table in made))
 
     return Target(whole, damaged, path.write_bytes, read)

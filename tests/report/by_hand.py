@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from bison_ocl.report.study.measures import AA, Measure
 from bison_ocl.report.study.paper import Published
-from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
+from bison_ocl.report.tables.table import Column, Comparison, Label, Row, Table
 
 PLACE = ("split-digits", "{}", "class-incremental", 100)
 
 
-def cell(*values: float, paper: Published | None = None) -> Cell:
-    return Cell(dict(enumerate(values)), paper)
+def cell(*values: float, paper: Published | None = None) -> Comparison:
+    return Comparison(dict(enumerate(values)), paper)
 
 
 def column(measure: Measure = AA, group: str = "all") -> Column:
@@ -20,14 +20,14 @@ def column(measure: Measure = AA, group: str = "all") -> Column:
 
 
 def table(
-    lines: dict[str, Sequence[Cell]],
+    lines: dict[str, Sequence[Comparison]],
     columns: Sequence[Column] | None = None,
     main: str | None = None,
     reference: str | None = None,
 ) -> Table:
     made = columns or [column()]
     found = [
-        Line(Label(name, main=name == main, reference=name == reference), tuple(row))
+        Row(Label(name, main=name == main, reference=name == reference), tuple(row))
         for name, row in lines.items()
     ]
     return Table("t", "T", tuple(made), tuple(found), planned=10)

@@ -7,53 +7,53 @@ import math
 import pytest
 
 from bison_ocl.experiments.plan.paper import C10, MINI
-from bison_ocl.report.study.groups import grouped
+from bison_ocl.report.formats.claims import (
+    best,
+    by_class_means,
+    claims,
+    counts,
+    distances,
+    outliers,
+)
+from bison_ocl.report.study.experiments import experiments
 from bison_ocl.report.study.labels import method_label
 from bison_ocl.report.study.measures import AA, AI, Measure
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.study.study import Study
-from bison_ocl.report.tables.cells import Cell, Column, Label, Line, Table
-from bison_ocl.report.tables.claims import (
-    best,
-    by_class_means,
-    counts,
-    in_short,
-    nearness,
-    outliers,
-)
-from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.layouts import tables_of
+from bison_ocl.report.tables.table import Column, Comparison, Label, Row, Table
 from tests.report.studies import study
 
 BY_POSITION = Label("OCM (old_logits=position)", printed="ocm", reading=True)
 
 
-def cell(*values: float, paper: float = 50.0, std: float | None = 1.0) -> Cell:
-    return Cell(dict(enumerate(values)), Published(paper, std))
+def cell(*values: float, paper: float = 50.0, std: float | None = 1.0) -> Comparison:
+    return Comparison(dict(enumerate(values)), Published(paper, std))
 
 
-def table(lines: dict[Label, list[Cell]], measure: Measure = AA, data: str = C10) -> Table:
+def table(lines: dict[Label, list[Comparison]], measure: Measure = AA, data: str = C10) -> Table:
     columns = [
         Column((data, "{}", "class-incremental", memory), data, f"M = {memory}", measure)
         for memory in (200, 500)[: len(next(iter(lines.values())))]
     ]
-    made = tuple(Line(label, tuple(cells)) for label, cells in lines.items())
+    made = tuple(Row(label, tuple(cells)) for label, cells in lines.items())
     return Table("made-up", "made up", tuple(columns), made)
 
 
 def test_the_error_is_that_of_a_difference_of_two_means() -> None:
-    (found,) = nearness(table({method_label("er"): [cell(52, 54, std=3.0)]}))
+    (found,) = distances(table({method_label("er"): [cell(52, 54, std=3.0)]}))
     assert found.difference == pytest.approx(3.0)
     assert found.error == pytest.approx(math.sqrt(2 / 2 + 9 / 10))
 
 
 def test_the_papers_deviation_of_ai_is_over_tasks_and_does_not_count() -> None:
-    (found,) = nearness(table({method_label("er"): [cell(52, 54, std=30.0)]}, AI))
+    (found,) = distances(table({method_label("er"): [cell(52, 54, std=30.0)]}, AI))
     assert found.error == pytest.approx(math.sqrt(2 / 2 + 2 / 10))
 
 
 def test_a_cell_is_far_only_beyond_three_points_and_two_errors() -> None:
     cells = [cell(54.0, 54.1, 54.2, std=0.1), cell(40, 54, 68, std=0.1)]
-    sure, wide = nearness(table({method_label("er"): cells}))
+    sure, wide = distances(table({method_label("er"): cells}))
     assert sure.far
     assert abs(wide.difference) > 3
     assert not wide.far
@@ -64,15 +64,15 @@ def test_finetune_counts_once_and_ocm_by_position() -> None:
     lines = {
         method_label("finetune"): [cell(50), cell(50)],
         method_label("ocm"): [cell(60), cell(60)],
-        BY_POSITION: [cell(51), Cell(paper=Published(50, 1))],
+        BY_POSITION: [cell(51), Comparison(paper=Published(50, 1))],
     }
-    found = list(nearness(table(lines)))
-    assert [one.line.label.text for one in found] == ["FINE-TUNE", BY_POSITION.text]
+    found = list(distances(table(lines)))
+    assert [one.row.label.text for one in found] == ["FINE-TUNE", BY_POSITION.text]
 
 
 def test_cells_are_counted_by_dataset_and_distance() -> None:
-    near = list(nearness(table({method_label("er"): [cell(50.5, 50.7), cell(52.4, 52.6)]})))
-    mini = list(nearness(table({method_label("er"): [cell(54.0, 54.1)]}, data=MINI)))
+    near = list(distances(table({method_label("er"): [cell(50.5, 50.7), cell(52.4, 52.6)]})))
+    mini = list(distances(table({method_label("er"): [cell(54.0, 54.1)]}, data=MINI)))
     text = counts({"AA": [*near, *mini]})
     assert "| AA | CIFAR | 2 | 1 | 1 | 2 | 1 | 2 of 2 |" in text
     assert "| AA | Mini-ImageNet | 1 | 0 | 0 | 0 | 0 | 0 of 1 |" in text
@@ -84,19 +84,22 @@ def test_the_best_is_named_where_it_is_another() -> None:
     ours = {method_label("bison"): [cell(*range(50, 60)), cell(*range(50, 60))]}
     others = {method_label("er"): [cell(*range(40, 50)), cell(*range(60, 70))]}
     text = best(table(ours | others))
-    assert "First in 1 of 2 places with other methods, in 1 of them ahead" in text
+    assert "First in 1 of 2 cells; in 1 of them significantly ahead" in text
     assert "- split-cifar10, M = 500: ER 64.5, BISON 54.5" in text
 
 
 def test_a_lead_by_luck_is_no_lead() -> None:
     ours = {method_label("bison"): [cell(50, 60, 70)]}
     text = best(table(ours | {method_label("er"): [cell(69, 49, 59)]}))
-    assert "in 0 of them ahead" in text
+    assert "in 0 of them significantly ahead" in text
+    assert "first, but too few common seeds for a test against ER" in text
+    ours = {method_label("bison"): [cell(*range(50, 58))]}
+    text = best(table(ours | {method_label("er"): [cell(*range(57, 49, -1), 49)]}))
     assert "first, but not significantly ahead of ER" in text
 
 
 def test_class_means_are_compared_run_by_run() -> None:
-    text = by_class_means(grouped(study("table1", seeds=2).items["table1"]))
+    text = by_class_means(experiments("table1", study("table1", seeds=2).items["table1"]))
     assert "| ER | 9 |" in text
     assert "| SCR |" not in text
     assert "| BISON |" not in text
@@ -104,13 +107,13 @@ def test_class_means_are_compared_run_by_run() -> None:
 
 def test_a_study_without_the_main_table_has_no_summary() -> None:
     found = study("demo")
-    assert in_short(found, {"demo": tables("demo", found.items["demo"])}) == []
+    assert claims(found, {"demo": tables_of("demo", found.items["demo"])}) == []
 
 
 def test_what_was_not_run_is_said() -> None:
     found = study("table1", seeds=2)
-    text = "\n".join(in_short(found, {"table1": tables("table1", found.items["table1"])}))
+    text = "\n".join(claims(found, {"table1": tables_of("table1", found.items["table1"])}))
     assert "The ablation was not run." in text
     both = Study(found.items | study("ablation").items, [])
-    made = {item: tables(item, records) for item, records in both.items.items()}
-    assert "- w/o PAL: AA" in "\n".join(in_short(both, made))
+    made = {item: tables_of(item, records) for item, records in both.items.items()}
+    assert "- w/o PAL: AA" in "\n".join(claims(both, made))

@@ -11,20 +11,45 @@ from pathlib import Path
 import pytest
 from benchmarks import digits
 from benchmarks.readings import lines
-from tools import readme_table
+from tools import document_tables
 
 import bison_ocl
+from bison_ocl.experiments.plan.paper import C10
 from bison_ocl.experiments.records.results import read, whole
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
+from tests.report.records import records
+from tests.report.test_folder import put
 
 PROJECT = Path(__file__).parents[2]
 
 
 def test_the_readme_shows_every_method_as_the_records_have_it() -> None:
     readme = (PROJECT / "README.md").read_text("utf-8")
-    assert readme_table.written(readme) == readme
+    assert document_tables.readme(readme) == readme
     assert readme.count(" / ") >= 16 * 9
+
+
+def test_the_page_beyond_the_paper_shows_what_the_records_have() -> None:
+    page = (PROJECT / "docs/BEYOND.md").read_text("utf-8")
+    assert document_tables.beyond(page) == page
+
+
+def test_the_page_beyond_the_paper_is_filled_from_records(tmp_path: Path) -> None:
+    page = (PROJECT / "docs/BEYOND.md").read_text("utf-8")
+    found = [one for one in records("beyond", 2) if one.data == C10]
+    put(tmp_path / "beyond", *found)
+    lines = document_tables.beyond(page, tmp_path).splitlines()
+    bison = [line.split(" | ") for line in lines if line.startswith("| **BISON** |")]
+    values = [100 * one.metrics.AA for one in found if (one.method, one.memory) == ("bison", 200)]
+    assert bison[0][1] == f"{sum(values) / 2:.1f} (2)"
+    assert bison[0][4] == "–"  # CIFAR-100 was not run
+    assert [row[1] for row in bison[1:]] == ["1.00 (2)", "1.00 (2)"]  # multiples of its own time
+    readouts = ("", " + averaged", " + averaged LD", " + averaged LD (mirror)")
+    for name in (f"ER-ACE{readout}" for readout in readouts):
+        assert any(line.startswith(f"| {name} |") for line in lines)
+    (ablated,) = [line for line in lines if line.startswith("| mirror images |")]
+    assert ablated.endswith("(3 cells) |")
 
 
 def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
@@ -33,7 +58,7 @@ def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
     near = re.search(r"\| AA \| CIFAR \| (\d+) .* (\d+) of \1 \|", results)
     assert near is not None
     assert f"Of the {near[1]} CIFAR cells run so far, {near[2]} lie within" in readme
-    assert "First in 6 of 6 places" in results
+    assert "First in 6 of 6 cells" in results
     assert "| LODE | 6 | +2.4 | -0.4 | 4 | 5 |" in results
 
 

@@ -146,7 +146,7 @@ def test_runs_of_another_number_of_tasks_are_left_out_and_said(tmp_path: Path) -
     study = load(tmp_path)
     assert len(study.items["x"]) == len(found) - 1
     (said,) = (warning for warning in study.warnings if "tasks" in warning)
-    assert said.startswith("x: 1 run of more or fewer tasks than the first of the same method")
+    assert said.startswith("x: 1 run left out: the first of the same method has other tasks")
     assert f"(first: {longer.method}, {longer.data}, seed 1)" in said
 
 
@@ -154,7 +154,7 @@ def test_runs_without_their_reference_are_flagged(tmp_path: Path) -> None:
     put(tmp_path / "x", *records("generic", 2)[2:])
     study = load(tmp_path)
     assert study.warnings == [
-        "x: 4 runs without AI, for FINE-TUNE did not run on the same stream "
+        "x: 4 runs without AI: FINE-TUNE did not run on the same stream "
         "(first: er, split-digits, seed 0)"
     ]
     assert all(record.reference is None for record in study.items["x"])
@@ -164,7 +164,7 @@ def test_a_reference_in_another_precision_is_taken_if_need_be_and_flagged(tmp_pa
     tune, _, bison = records("generic", 1)
     put(tmp_path / "table1", tune, changed(bison, precision="bf16"))
     study = load(tmp_path)
-    assert "table1: AI of 1 run is against FINE-TUNE with another precision" in study.warnings
+    assert "table1: AI of 1 run is relative to FINE-TUNE with another precision" in study.warnings
     put(tmp_path / "table1", changed(tune, precision="bf16"))
     study = load(tmp_path)
     assert not [warning for warning in study.warnings if "another precision" in warning]
@@ -174,7 +174,7 @@ def test_a_reference_without_what_was_set_is_flagged(tmp_path: Path) -> None:
     tune, er, _ = records("generic", 1)
     wide = changed(er, settings=er.settings | {"filters": 64})
     put(tmp_path / "x", tune, wide)
-    assert "x: AI of 1 run is against FINE-TUNE with another filters" in load(tmp_path).warnings
+    assert "x: AI of 1 run is relative to FINE-TUNE with another filters" in load(tmp_path).warnings
     put(tmp_path / "x", changed(tune, settings=tune.settings | {"filters": 64}))
     assert not [warning for warning in load(tmp_path).warnings if "another" in warning]
 
@@ -211,7 +211,7 @@ def test_a_torn_line_is_left_out_and_said(tmp_path: Path) -> None:
     path.write_bytes(before)
     study = load(tmp_path)
     assert len(study.items["x"]) == 3
-    assert study.warnings == ["x: results.jsonl ends in a cut-off line, left out here"]
+    assert study.warnings == ["x: results.jsonl ends in a cut-off line, which is left out"]
     assert path.read_bytes() == before  # reporting changes nothing
 
 

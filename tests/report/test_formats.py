@@ -17,14 +17,14 @@ from bison_ocl.report.formats.latex import escaped as latex_escaped
 from bison_ocl.report.formats.latex import latex
 from bison_ocl.report.formats.markdown import escaped as markdown_escaped
 from bison_ocl.report.formats.markdown import markdown
-from bison_ocl.report.formats.wording import told_runs
+from bison_ocl.report.formats.wording import runs_of
 from bison_ocl.report.study.labels import Label
 from bison_ocl.report.study.measures import AA, AI
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.study.study import prepared
-from bison_ocl.report.tables.cells import Cell, Column, Line, Table
-from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.layouts import tables_of
 from bison_ocl.report.tables.marks import marked
+from bison_ocl.report.tables.table import Column, Comparison, Row, Table
 from tests.report.records import records
 
 PLACE = ("split-cifar10", "{}", "class-incremental", 200)
@@ -35,18 +35,18 @@ def small() -> Table:
     columns = tuple(Column(PLACE, "Split CIFAR-10", name, AA) for name in ("M = 0.2k", "M = 0.5k"))
     high, low = ({seed: base + seed for seed in range(7)} for base in (50.0, 40.0))
     rows = {
-        Label("FINE-TUNE", reference=True): [Cell({0: 17.0})] * 2,
-        Label("ER & <co>", "T"): [Cell(low, Published(38.1, 4.5)), Cell(low)],
-        Label("LODE", "T"): [Cell(paper=Published(51.1, 2.1)), Cell()],
-        Label("BISON", main=True): [Cell(high, Published(52.5, 0.7)), Cell(high)],
+        Label("FINE-TUNE", reference=True): [Comparison({0: 17.0})] * 2,
+        Label("ER & <co>", "T"): [Comparison(low, Published(38.1, 4.5)), Comparison(low)],
+        Label("LODE", "T"): [Comparison(paper=Published(51.1, 2.1)), Comparison()],
+        Label("BISON", main=True): [Comparison(high, Published(52.5, 0.7)), Comparison(high)],
     }
-    lines = tuple(Line(label, tuple(cells)) for label, cells in rows.items())
+    lines = tuple(Row(label, tuple(cells)) for label, cells in rows.items())
     return marked(Table("small", "A table: AA ↑", columns, lines, planned=7))
 
 
 @cache
 def real(item: str) -> list[Table]:
-    return tables(item, prepared(records(item, 2)))
+    return tables_of(item, prepared(records(item, 2)))
 
 
 # --- text ---
@@ -163,8 +163,8 @@ def test_how_many_runs_most_cells_have_is_told_once(
     runs: tuple[int, ...], planned: int | None, said: str
 ) -> None:
     column = Column(PLACE, "Split CIFAR-10", "M = 0.2k", AA)
-    lines = tuple(Line(Label(str(n)), (Cell(dict.fromkeys(range(n), 1.0)),)) for n in runs)
-    assert told_runs(Table("x", "X", (column,), lines, planned=planned)) == said
+    lines = tuple(Row(Label(str(n)), (Comparison(dict.fromkeys(range(n), 1.0)),)) for n in runs)
+    assert runs_of(Table("x", "X", (column,), lines, planned=planned)) == said
 
 
 @pytest.mark.parametrize("item", ["table1", "ablation", "sensitivity", "curves", "time"])
@@ -202,7 +202,7 @@ def test_csv_holds_every_cell_in_full() -> None:
     table = small()
     rows = list(csv.DictReader(io.StringIO(comma_separated(table))))
     assert tuple(rows[0]) == HEAD
-    assert len(rows) == len(table.lines) * len(table.columns)
+    assert len(rows) == len(table.rows) * len(table.columns)
     er = rows[2]
     assert (er["line"], er["category"], er["memory"], er["n"]) == ("ER & <co>", "T", "200", "7")
     assert float(er["mean"]) == 43
@@ -215,10 +215,10 @@ def test_csv_holds_every_cell_in_full() -> None:
 
 
 def test_csv_of_intransigence_has_both_deviations() -> None:
-    cell = Cell({0: 1.0, 1: 2.0}, Published(5.3, 9.7), over_tasks=8.5)
+    cell = Comparison({0: 1.0, 1: 2.0}, Published(5.3, 9.7), over_tasks=8.5)
     column = Column(PLACE, "g", "M", AI)
     (row,) = csv.DictReader(
-        io.StringIO(comma_separated(Table("t", "T", (column,), (Line(Label("a"), (cell,)),))))
+        io.StringIO(comma_separated(Table("t", "T", (column,), (Row(Label("a"), (cell,)),))))
     )
     assert (row["std"], row["std_over_tasks"], row["paper_std"]) == ("0.707106781", "8.5", "9.7")
     assert row["planned"] == ""

@@ -17,7 +17,7 @@ from bison_ocl.report.formats.csv import comma_separated, harmless
 from bison_ocl.report.formats.printable import printable, with_printable_names
 from bison_ocl.report.formats.text import show
 from bison_ocl.report.study.study import load
-from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.layouts import tables_of
 from bison_ocl.report.write import write
 from tests.report.records import records
 from tests.report.test_folder import put
@@ -64,11 +64,10 @@ def test_no_name_breaks_a_format(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not unfit(markdown)
     rows = re.findall(r"(?m)^\|.*$", markdown)
     assert len(rows) == len(re.findall(r"(?m)^\|.*$", usual.results.read_text("utf-8")))
-    data = re.search(
-        r"<script[^>]*application/json[^>]*>(.*?)</script>", page.read_text("utf-8"), re.S
-    )
-    assert data is not None
-    assert json.loads(data[1])["items"][0]["places"]
+    pattern = r"<script[^>]*application/json[^>]*>(.*?)</script>"
+    data = re.findall(pattern, page.read_text("utf-8"), re.S)
+    assert json.loads(data[-1])["runs"]
+    assert all(json.loads(one)["layout"] for one in data[:-1])
     show(table for found in odd.tables.values() for table in found)
     assert not unfit(capsys.readouterr().out)
 
@@ -77,7 +76,7 @@ def test_text_cells_are_no_formulas_and_numbers_stay_numbers(tmp_path: Path) -> 
     found = [replace(one, method="@er") for one in records("generic", 2)]
     put(tmp_path / "=1+1", *found)
     study = load(tmp_path)
-    (table,) = tables("=1+1", study.items["=1+1"])
+    (table,) = tables_of("=1+1", study.items["=1+1"])
     lines = list(csv.DictReader(io.StringIO(comma_separated(table))))
     assert {line["table"] for line in lines} == {"'=1+1"}
     assert {line["line"][:2] for line in lines} == {"'@"}

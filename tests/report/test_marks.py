@@ -7,13 +7,13 @@ import pytest
 
 from bison_ocl.report.study.measures import AA, AF, Measure
 from bison_ocl.report.study.significance import holm, sign_flip
-from bison_ocl.report.tables.cells import Cell, Table
 from bison_ocl.report.tables.marks import against, least_seeds, marked
+from bison_ocl.report.tables.table import Comparison, Table
 from tests.report.by_hand import cell, column, table
 
 
 def ranks(found: Table) -> list[list[int]]:
-    return [[cell.rank for cell in line.cells] for line in found.lines]
+    return [[cell.rank for cell in line.cells] for line in found.rows]
 
 
 # --- best and runner-up ---
@@ -52,30 +52,30 @@ def test_lines_are_tested_against_the_main_one_over_common_seeds() -> None:
             {
                 "main": [cell(*main)],
                 "near": [cell(*near)],
-                "far": [Cell({7: far[7], 9: 1e6, **dict(enumerate(far[:7]))})],
+                "far": [Comparison({7: far[7], 9: 1e6, **dict(enumerate(far[:7]))})],
             },
             main="main",
         )
     )
     expected = holm([sign_flip(near, main), sign_flip(far, main)])
-    assert found.lines[0].cells[0].p is None
-    assert [line.cells[0].p for line in found.lines[1:]] == pytest.approx(expected)
-    assert [line.cells[0].differs for line in found.lines] == [False, False, True]
+    assert found.rows[0].cells[0].p is None
+    assert [line.cells[0].p for line in found.rows[1:]] == pytest.approx(expected)
+    assert [line.cells[0].differs for line in found.rows] == [False, False, True]
 
 
 def test_without_a_main_line_the_best_is_tested_against() -> None:
     found = marked(table({"a": [cell(1.0, 2.0)], "b": [cell(3.0, 4.0)]}))
-    assert [line.cells[0].p for line in found.lines] == [0.5, None]
+    assert [line.cells[0].p for line in found.rows] == [0.5, None]
 
 
 def test_no_common_seed_no_test() -> None:
-    lines = {"main": [Cell({0: 1.0})], "a": [Cell({1: 2.0})]}
-    assert marked(table(lines, main="main")).lines[1].cells[0].p is None
+    lines = {"main": [Comparison({0: 1.0})], "a": [Comparison({1: 2.0})]}
+    assert marked(table(lines, main="main")).rows[1].cells[0].p is None
 
 
 def test_tests_can_be_left_out() -> None:
     found = marked(table({"a": [cell(1.0)], "b": [cell(3.0)]}), tested=False)
-    assert all(line.cells[0].p is None for line in found.lines)
+    assert all(line.cells[0].p is None for line in found.rows)
 
 
 @pytest.mark.parametrize(("others", "seeds"), [(1, 6), (13, 10)])
@@ -93,7 +93,7 @@ def test_the_reference_is_not_tested_and_costs_the_others_nothing() -> None:
         "a": [cell(*(1 + value for value in values))],
     }
     found = marked(table(lines, main="main", reference="fine-tune"))
-    assert [line.cells[0].p for line in found.lines] == [None, None, 2 / 2**6]
+    assert [line.cells[0].p for line in found.rows] == [None, None, 2 / 2**6]
 
 
 def test_those_without_a_common_run_do_not_count_in_the_correction() -> None:

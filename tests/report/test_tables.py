@@ -16,8 +16,8 @@ from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.intransigence import with_intransigence
 from bison_ocl.report.study.measures import plus_minus
 from bison_ocl.report.study.study import prepared
-from bison_ocl.report.tables.cells import Cell
 from bison_ocl.report.tables.layouts import overview
+from bison_ocl.report.tables.table import Comparison
 from tests import made_up
 
 GOOD = [[0.9, 0.0], [0.7, 0.8]]
@@ -36,14 +36,14 @@ def record(method: str, matrix: list[list[float]], seed: int = 0, **changes: Any
     return Entry(**vars(made_up.record(method=method, seed=seed, **usual | changes)))
 
 
-def rows(records: list[Entry], beside: Sequence[Record] = ()) -> dict[str, dict[str, Cell]]:
+def rows(records: list[Entry], others: Sequence[Record] = ()) -> dict[str, dict[str, Comparison]]:
     """The cells that were run, by line and place, then by measure."""
-    (table,) = overview("mine", prepared(records, beside))
-    found: dict[str, dict[str, Cell]] = {}
-    for line in table.lines:
+    (table,) = overview("mine", prepared(records, others))
+    found: dict[str, dict[str, Comparison]] = {}
+    for line in table.rows:
         for column, cell in zip(table.columns, line.cells, strict=True):
             if cell.ours:
-                name = f"{line.label.text}, {column.group}"
+                name = f"{line.label.text}, {column.block}"
                 found.setdefault(name, {})[column.measure.name] = cell
     return found
 
@@ -51,7 +51,7 @@ def rows(records: list[Entry], beside: Sequence[Record] = ()) -> dict[str, dict[
 ER, TUNE = "ER, Split Digits, M = 100", "FINE-TUNE, Split Digits, M = 100"
 
 
-def mean(cell: Cell) -> float:
+def mean(cell: Comparison) -> float:
     assert cell.ours is not None
     return cell.ours.mean
 
@@ -160,5 +160,5 @@ def test_of_a_run_done_twice_the_later_record_counts() -> None:
 
 
 def test_references_may_stand_beside_the_records() -> None:
-    (row,) = rows([record("er", GOOD)], beside=[record("finetune", FORGOT)]).values()
+    (row,) = rows([record("er", GOOD)], others=[record("finetune", FORGOT)]).values()
     assert mean(row["AI"]) == pytest.approx(100 * (0.8 - 0.9 + 1.0 - 0.8) / 2)

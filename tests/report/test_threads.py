@@ -7,7 +7,7 @@ from dataclasses import replace
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.report.formats.markdown import markdown
 from bison_ocl.report.study.study import prepared
-from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.layouts import tables_of
 from tests.report.records import records
 
 
@@ -26,14 +26,14 @@ def with_threads(finetune: int, er: int, bison: int, device: str = "cpu") -> lis
 
 
 def notes(found: list[Record]) -> list[str]:
-    (table,) = tables("mine", prepared(found))
+    (table,) = tables_of("mine", prepared(found))
     return [note for note in table.notes if note.startswith("threads")]
 
 
 def test_what_differs_is_in_the_table() -> None:
     (note,) = notes(with_threads(1, 1, 2))
     assert note.endswith("results depend: FINE-TUNE 1; ER 1; BISON 2")
-    (table,) = tables("mine", prepared(with_threads(1, 1, 2)))
+    (table,) = tables_of("mine", prepared(with_threads(1, 1, 2)))
     assert "results depend: FINE-TUNE 1; ER 1; BISON 2" in markdown(table)
 
 

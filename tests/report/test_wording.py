@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from bison_ocl.report.formats import wording
 from bison_ocl.report.study.labels import Label
-from bison_ocl.report.study.measures import AA, PARAMETERS, TOTAL
+from bison_ocl.report.study.measures import AA, PARAMETERS, TOTAL, with_unit
 from bison_ocl.report.study.paper import Published
-from bison_ocl.report.tables.cells import Cell, Line, Table
 from bison_ocl.report.tables.marks import marked
+from bison_ocl.report.tables.table import Comparison, Row, Table
 from tests.report.by_hand import cell, column, table
 
 
@@ -25,8 +25,8 @@ def test_what_is_printed() -> None:
     assert wording.count(found, made) == "(2 of 10)"
     assert wording.count(cell(*range(10)), made) == "(10)"
     assert wording.ours(cell(1.0), column()) == "1.0"
-    assert wording.ours(Cell({0: 1.0}, over_tasks=9.7), column()) == "1.0 / 9.7"
-    assert wording.headed(column(TOTAL)) == "whole run (s)"
+    assert wording.ours(Comparison({0: 1.0}, over_tasks=9.7), column()) == "1.0 / 9.7"
+    assert with_unit(TOTAL) == "whole run (s)"
 
 
 def test_there_is_no_minus_zero() -> None:
@@ -36,10 +36,10 @@ def test_there_is_no_minus_zero() -> None:
 
 def test_a_missing_cell_is_shown_as_missing() -> None:
     found = table({"a": [cell(paper=Published(1.0, None))]})
-    missing = found.lines[0].cells[0]
+    missing = found.rows[0].cells[0]
     assert (wording.ours(missing, column()), wording.count(missing, found)) == ("–", "")
     assert missing.difference is None
-    assert "–: missing" in legend(found)
+    assert "–: not run" in legend(found)
 
 
 def test_the_legend_explains_what_is_there_and_no_more() -> None:
@@ -49,17 +49,19 @@ def test_the_legend_explains_what_is_there_and_no_more() -> None:
     assert legend(plain).endswith(f"{AA.label}: {AA.what}")
     lines = {"main": [cell(*range(7), paper=Published(3.0, 0.1))], "a": [cell(*range(1, 8))]}
     full = marked(table(lines, main="main"))
-    first, *rest = full.lines
-    full = replace(full, lines=(Line(Label("main", "T", main=True), first.cells), *rest))
+    first, *rest = full.rows
+    full = replace(full, rows=(Row(Label("main", "T", main=True), first.cells), *rest))
     said = legend(full)
-    assert "paper: as printed; Δ: ours less the paper's; green up to 1 point, amber up to 3" in said
+    assert (
+        "paper: as printed; Δ: ours minus the paper's; green up to 1 point, amber up to 3" in said
+    )
     assert "T: training distinction; F: feature enhancement" in said
     assert "bold: best" in said
     assert "*: differs from “main”, p < 0.05 (paired sign-flip test over common seeds" in said
-    assert "it takes 6 seeds to show a difference" in said
+    assert "6 seeds are needed to show a difference" in said
     assert "AI" not in said
-    ai = Table("t", "T", (column(),), (Line(Label("a"), (Cell({0: 1.0}, over_tasks=2.0),)),))
-    assert "the second over tasks, as the paper's is" in legend(ai)
+    ai = Table("t", "T", (column(),), (Row(Label("a"), (Comparison({0: 1.0}, over_tasks=2.0),)),))
+    assert "the second over tasks, as in the paper" in legend(ai)
 
 
 def test_without_a_main_line_the_best_is_what_others_differ_from() -> None:

@@ -12,9 +12,11 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import pytest
+from PIL import Image
 
 from bison_ocl.cli import main
 from bison_ocl.report import figures
+from bison_ocl.report.figures.drawing.save import DOTS
 from bison_ocl.report.formats.markdown import markdown
 from bison_ocl.report.formats.results_page import counted, ranges
 from bison_ocl.report.write import write
@@ -54,7 +56,7 @@ def test_everything_is_there_and_every_link_leads_somewhere(tmp_path: Path) -> N
     before, out = path.read_bytes(), tmp_path / "report of it"
     said: list[str] = []
     written = write(tmp_path / "my runs", out=out, say=said.append)
-    assert said == ["no figure my runs-losses: no losses in the records"]
+    assert said == ["no figure my runs-losses: no run recorded a loss"]
     assert path.read_bytes() == before
     assert not (tmp_path / "my runs" / "report.html").exists()
     assert written.page == out / "report.html"
@@ -84,7 +86,7 @@ def test_results_hold_the_tables_of_every_item(tmp_path: Path) -> None:
     assert text.index("## BISON without its parts") < text.index("## Parameters and peak memory")
     for item in ("ablation", "efficiency"):
         assert markdown(written.tables[item][0]).strip() in text
-    assert "## To know" not in text
+    assert "## Notes" not in text
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -192,3 +194,19 @@ def test_short_forms() -> None:
     assert ranges([9, 0, 1, 2, 5]) == "0-2, 5, 9"
     assert counted(["a", "a"]) == "a"
     assert counted(["a", None, "a"]) == "a (2), unknown (1)"
+
+
+def test_some_methods_and_a_width(tmp_path: Path, call: Callable[..., Said]) -> None:
+    put(tmp_path / "x", *records("generic", 2))
+    words = ("report", tmp_path, "--no-page", "--format", "png", "--format", "csv")
+    said = call(*words, "--methods", "er,bison", "--width", "3.5")
+    assert said.status == 0
+    rows = {line.split()[0]: line for line in said.out.splitlines() if line.strip()}
+    assert "FINE-TUNE" not in rows
+    assert "BISON" in rows
+    assert "/" in rows["ER"]  # AI with its deviation over tasks
+    with Image.open(tmp_path / "figures" / "x-curves.png") as picture:
+        assert picture.width == 3.5 * DOTS
+    said = call(*words, "--methods", "er,lode")
+    assert (said.status, said.out) == (2, "")
+    assert "no run of 'lode': there are runs of bison, er, finetune" in said.err

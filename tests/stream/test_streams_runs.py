@@ -17,7 +17,7 @@ from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.groups import grouped
+from bison_ocl.report.study.experiments import experiments
 from bison_ocl.report.study.intransigence import with_intransigence
 from bison_ocl.stream.streams import STREAMS, stream_of
 from tests.contract.test_resume import train
@@ -147,7 +147,9 @@ def test_intransigence_is_paired_by_how_a_folder_was_cut_and_by_the_closest_sett
 
 
 def test_tables_never_mix_streams() -> None:
-    found = grouped([entry("er", "natural"), entry("er", "natural", seed=1), entry("er", "iid")])
+    found = experiments(
+        "mine", [entry("er", "natural"), entry("er", "natural", seed=1), entry("er", "iid")]
+    )
     assert [(group.place.stream, group.n) for group in found] == [("natural", 2), ("iid", 1)]
 
 

@@ -36,9 +36,25 @@ def report(
             "for several (default all). RESULTS.md shows the PNG figures.",
         ),
     ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Show these methods only, such as er,bison (default all).")
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            min=2, max=40, help="Width of figures in inches (default 4.8 per panel, up to three)."
+        ),
+    ] = None,
 ) -> None:
     """Compare results with the paper: tables, figures, RESULTS.md and report.html."""
-    write_and_show(*folders, out=out, with_page=page, formats=formats)
+    write_and_show(
+        *folders,
+        out=out,
+        with_page=page,
+        formats=formats,
+        methods=methods.split(",") if methods else (),
+        width=width,
+    )
 
 
 def write_and_show(
@@ -47,6 +63,8 @@ def write_and_show(
     items: Sequence[str] = (),
     with_page: bool = True,
     formats: Sequence[str] | None = None,
+    methods: Sequence[str] = (),
+    width: float | None = None,
 ) -> None:
     """Write the report of folders and print the tables of the given items, or of all."""
     from bison_ocl.experiments.terminal.bar import say
@@ -55,7 +73,14 @@ def write_and_show(
 
     if unknown := set(formats or ()) - set(FORMATS):
         raise UserError(f"--format {unknown.pop()!r}: give one of {', '.join(FORMATS)}")
-    written = write(*folders, out=out, with_page=with_page, formats=formats or FORMATS)
+    written = write(
+        *folders,
+        out=out,
+        with_page=with_page,
+        formats=formats or FORMATS,
+        methods=methods,
+        width=width,
+    )
     show(table for item in items or written.tables for table in written.tables[item])
     for warning in written.warnings:
         say(f"note: {warning}")
@@ -63,14 +88,14 @@ def write_and_show(
     print(f"{interactive} reading and printing: {written.results}")
 
 
-def show_runs(name: str, found: Sequence[Record], beside: Sequence[Record]) -> list[Entry]:
-    """Print the table of some runs, with AI from FINE-TUNE beside them; its entries."""
+def show_runs(name: str, found: Sequence[Record], others: Sequence[Record]) -> list[Entry]:
+    """Print the table of some runs, with AI from FINE-TUNE among the others; its entries."""
     from bison_ocl.experiments.terminal.bar import say
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.study.study import doubts, prepared
     from bison_ocl.report.tables.layouts import overview
 
-    entries = prepared(found, beside=beside)
+    entries = prepared(found, others=others)
     show(overview(name, entries))
     for doubt in doubts(name, entries):
         say(doubt)

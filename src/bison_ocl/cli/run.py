@@ -173,7 +173,7 @@ def one_by_one(jobs: Sequence[Job], track: Tracker | None) -> None:
     found = [record for job in jobs for record in run(job, watching, say)]
     if track:
         track_all(found, track)
-    show_runs(jobs[0].out.name, found, beside=read(jobs[0].results))
+    show_runs(jobs[0].out.name, found, others=read(jobs[0].results))
 
 
 def values(settings: Sequence[str], average: float | None, grid: Path | None) -> Axes:

@@ -35,7 +35,7 @@ def sweep(
     failed = carry_out([plan], {plan.name: engine}, out.parent, track, how)
     now = standing(plan, out.parent, say, **how)
     if now.finished:
-        entries = show_runs(plan.name, now.finished, beside=list(now.book.found.values()))
+        entries = show_runs(plan.name, now.finished, others=list(now.book.found.values()))
         for line in best_settings(entries):
             print(line)
     if failed:

@@ -12,10 +12,10 @@ from bison_ocl.files.durable import check_writable, write_atomically
 from bison_ocl.report import figures, page
 from bison_ocl.report.formats.csv import comma_separated
 from bison_ocl.report.formats.latex import latex
-from bison_ocl.report.formats.results_page import summary
+from bison_ocl.report.formats.results_page import results_page
 from bison_ocl.report.study.study import load
-from bison_ocl.report.tables.cells import Table
-from bison_ocl.report.tables.layouts import tables
+from bison_ocl.report.tables.layouts import tables_of
+from bison_ocl.report.tables.table import Table
 
 TABLES = {"tex": latex, "csv": comma_separated}
 FORMATS = (*TABLES, *figures.KINDS)
@@ -24,7 +24,7 @@ FORMATS = (*TABLES, *figures.KINDS)
 
 @dataclass(frozen=True)
 class Written:
-    """What a report consists of."""
+    """The parts of a report."""
 
     page: Path | None
     results: Path
@@ -39,25 +39,28 @@ def write(
     say: Callable[[str], None] = say,
     with_page: bool = True,
     formats: Collection[str] = FORMATS,
+    methods: Collection[str] = (),
+    width: float | None = None,
 ) -> Written:
-    """Read the records of folders, or of files, and write all there is to show about them.
+    """Read the records of folders or files and write their report.
 
-    out: else the first folder itself; say: is told which figures there cannot be, and why.
+    out: a folder, by default the first one of the results; say: receives the reason for each
+    missing figure; methods: to show, by default all; width: of figures, in inches.
     """
-    study = load(*results)
+    study = load(*results, methods=methods)
     place = out or (results[0] if results[0].is_dir() else results[0].parent)
     check_writable(place)
-    made = {item: tables(item, records) for item, records in study.items.items()}
-    for table in chain.from_iterable(made.values()):
+    tables = {item: tables_of(item, records) for item, records in study.items.items()}
+    for table in chain.from_iterable(tables.values()):
         for ending in TABLES.keys() & set(formats):
             file = place / "tables" / f"{table.name}.{ending}"
             write_atomically(file, TABLES[ending](table).encode())
-    saved = figures.save_all(study, place / "figures", formats)
+    saved = figures.save_all(study, place / "figures", formats, width)
     for reason in chain.from_iterable(one.missing for one in saved.values()):
         say(reason)
     interactive = place / "report.html" if with_page else None
     if interactive:
         page.write(study, interactive)
-    words = summary(study, made, saved, place, with_page, formats)
-    write_atomically(place / "RESULTS.md", words.encode())
-    return Written(interactive, place / "RESULTS.md", made, study.warnings)
+    text = results_page(study, tables, saved, place, with_page, formats)
+    write_atomically(place / "RESULTS.md", text.encode())
+    return Written(interactive, place / "RESULTS.md", tables, study.warnings)

@@ -51,7 +51,7 @@ def test_error_bars_are_the_deviation_over_seeds() -> None:
     ]
     bar = series(made["AA"], "(bs, sb)")
     assert bar.x_error[0] == pytest.approx(percent(found, "AA").std(ddof=1))
-    assert bar.told[0].endswith("%, 3 runs")
+    assert bar.hover[0].endswith("%, 3 runs")
 
 
 def test_the_ablation_beside_its_own_table() -> None:

@@ -21,7 +21,7 @@ def test_a_line_is_the_mean_over_seeds_with_its_deviation() -> None:
     np.testing.assert_allclose(drawn.y, 100 * values.mean(0))
     np.testing.assert_allclose(drawn.y_error, 100 * values.std(0, ddof=1))
     mean, std = 100 * values.mean(0)[-1], 100 * values.std(0, ddof=1)[-1]
-    assert drawn.told[-1] == f"{mean:.1f} ± {std:.1f}"
+    assert drawn.hover[-1] == f"{mean:.1f} ± {std:.1f}"
 
 
 def test_one_line_a_method_and_one_chart_a_cell() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from bison_ocl.report.figures.chart import Chart, NotShown, Series
@@ -56,7 +57,9 @@ def test_without_the_paper_no_crosses() -> None:
 
 def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
     made = chart(interplay, "balance", own(of("balance")), title="Split CIFAR-10,")
-    axes = figure([made]).axes[0]
+    drawn = figure([made])
+    FigureCanvasAgg(drawn).draw()
+    axes = drawn.axes[0]
     names = [text for text in axes.texts if text.get_text().strip()]
     assert {text.get_text() for text in names} >= {"BISON", "FINE-TUNE", "OCM"}
     assert len(names) == 16  # OCM by both readings

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bison_ocl.experiments.records.record import Losses
+from bison_ocl.report.figures.accuracy import accuracy
 from bison_ocl.report.figures.alpha_eta import alpha_eta
-from bison_ocl.report.figures.beside_paper import beside_paper
 from bison_ocl.report.figures.chart import NotShown
-from bison_ocl.report.figures.losses import losses
+from bison_ocl.report.figures.curves import losses
 from bison_ocl.report.figures.sweeps import buffer_batch
 from tests.report.figures.charted import (
     chart,
@@ -99,12 +99,12 @@ def test_methods_that_recorded_no_loss_are_named() -> None:
 
 
 def test_losses_are_optional() -> None:
-    with pytest.raises(NotShown, match="losses"):
+    with pytest.raises(NotShown, match="loss"):
         charts(losses, "demo", [replace(r, losses=None) for r in of("demo")])
 
 
 def test_accuracy_beside_the_papers() -> None:
-    made = chart(beside_paper, "ncm", title="Split Mini-ImageNet")
+    made = chart(accuracy, "ncm", title="Split Mini-ImageNet")
     names = list(made.y.names)
     assert {"ER", "ER + NCM", "SCR", "BISON"} < set(names)
     paper = series(made, "M = 1k (paper)")
@@ -119,14 +119,14 @@ def test_accuracy_beside_the_papers() -> None:
 
 def test_what_the_paper_only_quotes_is_there_too() -> None:
     item = "feature-enhancement"
-    made = charts(beside_paper, item)[0]
+    made = charts(accuracy, item)[0]
     assert "OCM" in made.y.names
     assert "BISON" in made.y.names  # 64 filters are no variant here
     assert not {r.method for r in of(item)} & {"ocm"}
-    assert "were not run" in notes([made])
+    assert "Not run on Split CIFAR-100, natural: " in notes([made])
 
 
 def test_data_that_the_paper_does_not_use() -> None:
-    made = chart(beside_paper, "demo")
+    made = chart(accuracy, "demo")
     assert made.y.names == ["ER", "BISON"]
-    assert "were not run" not in notes([made])
+    assert "Not run" not in notes([made])

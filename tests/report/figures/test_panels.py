@@ -1,4 +1,4 @@
-"""Groups and panels: what is compared with what, and how it is named."""
+"""Experiments and panels: what is compared with what, and how it is named."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bison_ocl.experiments.records.record import as_values, from_values
-from bison_ocl.report.figures.panels import Panel, look
+from bison_ocl.report.figures.panels import Panel
 from bison_ocl.report.figures.panels import panels as made
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.groups import grouped
-from bison_ocl.report.study.labels import LabelOf, labelled
+from bison_ocl.report.study.experiments import experiments, look_of
 from tests.report.figures.charted import of, records
 
 
-def panels(found: Sequence[Entry], label_of: LabelOf) -> list[Panel]:
-    return made("mine", grouped(found), label_of)
+def panels(found: Sequence[Entry]) -> list[Panel]:
+    return made(experiments("mine", found))
 
 
-def test_a_group_is_an_experiment_over_its_seeds() -> None:
-    groups = grouped(records("balance"))
+def test_an_experiment_has_its_seeds() -> None:
+    groups = experiments("mine", records("balance"))
     # FINE-TUNE at every place; all but SCR and BISON are also scored by class means
     assert len(groups) == 4 + 4 * 15 + 4 * 13
     assert len({group.first.experiment for group in groups}) == len(groups) - 1
@@ -29,11 +28,11 @@ def test_a_group_is_an_experiment_over_its_seeds() -> None:
 def test_records_from_before_there_was_a_precision_are_no_other_experiment() -> None:
     said = [as_values(r) for r in of("demo") if r.seed == 0]
     old = [from_values({k: v for k, v in one.items() if k != "precision"}) for one in said]
-    assert len(grouped([*old, *(r for r in of("demo") if r.seed)])) == 3
+    assert len(experiments("mine", [*old, *(r for r in of("demo") if r.seed)])) == 3
 
 
 def test_finetune_stands_in_every_panel_of_its_stream() -> None:
-    found = panels(of("balance"), labelled)
+    found = panels(of("balance"))
     assert [panel.title for panel in found] == [
         "Split CIFAR-100, M = 2k, n = 2",
         "Split CIFAR-10, M = 0.5k, n = 2",
@@ -44,34 +43,32 @@ def test_finetune_stands_in_every_panel_of_its_stream() -> None:
 
 
 def test_finetune_alone_has_a_panel() -> None:
-    (panel,) = panels(records("demo", method="finetune"), labelled)
+    (panel,) = panels(records("demo", method="finetune"))
     assert panel.title.endswith("M = 0, n = 2")
 
 
 def test_seeds_that_differ_are_said() -> None:
     some = [r for r in of("demo") if r.method != "er" or r.seed == 0]
-    (panel,) = panels(some, labelled)
+    (panel,) = panels(some)
     assert panel.title.endswith("n = 1–2")
 
 
 def test_a_long_stream_is_cut() -> None:
     long = "order:" + "/".join(f"{task},{task + 50}" for task in range(50))
-    (panel,) = panels([replace(r, stream=long) for r in of("demo")], labelled)
+    (panel,) = panels([replace(r, stream=long) for r in of("demo")])
     assert panel.title.startswith("…")
     assert "49,99, M = 100" in panel.title
     assert len(panel.title) < 70
 
 
 def test_methods_look_the_same_everywhere_and_variants_differ() -> None:
-    lines = {
-        line.title: line.look for panel in panels(of("ablation"), labelled) for line in panel.lines
-    }
-    assert lines["BISON"] == look("bison")
+    lines = {line.title: line.look for panel in panels(of("ablation")) for line in panel.lines}
+    assert lines["BISON"] == look_of("bison")
     assert len(set(lines.values())) == len(lines) == 7
 
 
 def test_a_variant_looks_the_same_in_every_panel() -> None:
-    first, second = panels(of("directions"), labelled)
+    first, second = panels(of("directions"))
     assert {line.title: line.look for line in first.lines} == {
         line.title: line.look for line in second.lines
     }

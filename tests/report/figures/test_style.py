@@ -12,23 +12,23 @@ from matplotlib.colors import to_rgb
 from bison_ocl.look import PALETTE
 from bison_ocl.methods import METHODS
 from bison_ocl.report.figures.drawing.style import common_look, plotted
-from bison_ocl.report.figures.panels import look, numbered
+from bison_ocl.report.study.experiments import look_of, numbered
 
 
 def test_no_two_methods_share_a_marker_or_a_line() -> None:
-    looks = [look(name) for name in METHODS]
+    looks = [look_of(name) for name in METHODS]
     assert len({one.marker for one in looks}) == len(METHODS)
     assert len({(one.colour, one.dashes) for one in looks}) == len(METHODS)
 
 
 def test_another_rule_keeps_the_colour_but_is_hollow() -> None:
-    assert look("er + ncm").colour == look("er").colour
-    assert plotted(look("er + ncm"))["markerfacecolor"] == "white"
-    assert plotted(look("er"))["markerfacecolor"] == look("er").colour
+    assert look_of("er + ncm").colour == look_of("er").colour
+    assert plotted(look_of("er + ncm"))["markerfacecolor"] == "white"
+    assert plotted(look_of("er"))["markerfacecolor"] == look_of("er").colour
 
 
-def test_a_method_of_another_version_has_some_look() -> None:
-    assert look("future").colour
+def test_a_method_of_another_version_has_some_look_of() -> None:
+    assert look_of("future").colour
 
 
 def test_sixteen_variants_are_told_apart() -> None:

@@ -84,7 +84,13 @@ def test_one_choice_is_no_grid() -> None:
 
 
 def swept(found: list[Entry]) -> list[Chart]:
-    return charts(lambda panels: [one for panel in panels for one in sweeps(panel, AA)], "x", found)
+    return charts(
+        lambda panels: [
+            one for panel in panels for made in sweeps(panel, AA).values() for one in made
+        ],
+        "x",
+        found,
+    )
 
 
 def with_settings(*choices: dict[str, Any]) -> list[Entry]:

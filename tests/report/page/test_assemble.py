@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.report.page.assemble import SCRIPTS, embedded, page, write
+from bison_ocl.report.page.assemble import SCRIPTS, page, write
 from bison_ocl.report.page.contents import contents
-from tests.report.studies import study, whole_main_table
+from bison_ocl.report.study.study import Study
+from tests.report.records import records
+from tests.report.studies import prepared, study, whole_main_table
 
 MOST_BYTES = 8_000_000
 
@@ -40,7 +43,10 @@ class Elements(HTMLParser):
 def test_it_holds_the_data_and_nothing_from_elsewhere() -> None:
     found = study("demo")
     elements = Elements(page(found))
-    assert json.loads(elements.scripts[0]) == contents(found)
+    *charts, data, _, _ = elements.scripts
+    assert json.loads(data)["runs"] == contents(found).details.runs
+    assert all(json.loads(one)["data"] for one in charts)
+    assert len(charts) > len(contents(found).shelves) * 5
     addresses = [
         value
         for _, attrs in elements.tags
@@ -66,9 +72,17 @@ def test_it_lets_no_script_run_but_its_own() -> None:
 
 
 def test_data_cannot_end_their_element() -> None:
-    text = "</script><script>alert(1)</script><!--"
-    assert "<" not in embedded({text: [text]})
-    assert json.loads(embedded({text: [text]})) == {text: [text]}
+    text = """</script><script>alert(1)</script><!-- ' " onload=x"""
+    found = [replace(r, method=text, stream=text, commit=text) for r in records("demo", 2)]
+    made = Study({text: prepared(found)}, [text])
+    elements, usual = Elements(page(made)), Elements(page(study("demo")))
+    views = [view for shelf in contents(made).shelves for view in shelf.views.values()]
+    charts = [one for view in views for shown in view.charts.values() for one in shown]
+    assert len(elements.scripts) == 3 + sum(one.map is None for one in charts)
+    assert not {name for _, attributes in elements.tags for name in attributes} - {
+        name for _, attributes in usual.tags for name in attributes
+    }
+    assert json.loads(elements.scripts[-3])["shared"][0]
 
 
 def test_the_same_study_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A chart as a value: Matplotlib draws it into files, Plotly on the page, from the same numbers."""
+"""A chart as a value, which Matplotlib draws into files and Plotly on the page."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Kind = Literal["curve", "line", "points", "bar"]
 
 
 class NotShown(ValueError):
-    """Why records do not make a chart."""
+    """The reason why records make no chart."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis measures."""
+    """Label, ticks and limits of an axis."""
 
     label: str = ""
     names: Sequence[str] = ()
-    """of the places 0, 1, 2, … on an axis of names"""
+    """of the positions 0, 1, 2, … on an axis of names"""
     ticks: Numbers = ()
     limits: tuple[float | None, float | None] = (None, None)
     log: bool = False
@@ -31,9 +31,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """What is drawn in one look.
+    """Points that are drawn in one look.
 
-    A curve is a line with a band of one deviation; a line has error bars.
+    A curve is a line with a band of one standard deviation; a line has error bars.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Series:
     y: Numbers
     kind: Kind = "curve"
     method: str = ""
-    """by which the page's boxes switch it on and off"""
+    """whose box on the page switches it on and off"""
     x_error: Numbers = ()
     y_error: Numbers = ()
     start: float = 0
@@ -50,11 +50,13 @@ class Series:
     shade: float | None = None
     """its place on the chart's colour scale"""
     text: str = ""
-    """written beside it"""
-    told: Sequence[str] = ()
+    """its label on the chart"""
+    hover: Sequence[str] = ()
     """the number of each point, as tables print it"""
     listed: bool = True
     """in the legend"""
+    order: float = 0
+    """its rank in the legend"""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,13 @@ class Chart:
     series: Sequence[Series] = ()
     map: Map | None = None
     method: str = ""
-    """of a map: by which the page's boxes switch it on and off"""
+    """of a map: whose box on the page switches it on and off"""
     shade: str = ""
-    """what the colours of series mean, where they have a shade"""
+    """the label of the colour scale, where series have a shade"""
+    shades: tuple[float, float] | None = None
+    """limits of the colour scale, if not those of the series"""
+    scale: str = ""
+    """charts of one figure with the same scale share limits and colours"""
     guides: Sequence[Guide] = ()
     notes: Sequence[str] = ()
-    """what a reader must know, each a sentence"""
+    """sentences below the figure"""

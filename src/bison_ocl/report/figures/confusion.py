@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, NotShown
-from bison_ocl.report.figures.panels import Line, Panel, compared, having, only, seeds
+from bison_ocl.report.figures.panels import Panel, compared, having, only, seeds
 from bison_ocl.report.study.classes import similar_pairs
-from bison_ocl.report.study.groups import Floats, Group
+from bison_ocl.report.study.experiments import Experiment, Floats
 from bison_ocl.report.study.names import class_name
 
 HALF = 0.5
-"""of an image: less is printed as 0"""
+"""of an image: fewer are printed as 0"""
 NOTE = (
     "Test images at the end of training, mean over runs; rows are labels, columns predictions. "
     "Outlined: the most frequent error of a class."
@@ -23,7 +23,7 @@ PAIRS = "Dashed: pairs of similar classes."
 
 def confusion(panels: Sequence[Panel]) -> list[Chart]:
     """One matrix per experiment."""
-    return [chart(panel, line) for panel in with_confusion(panels) for line in panel.lines]
+    return [chart(panel, one) for panel in with_confusion(panels) for one in panel.lines]
 
 
 def with_confusion(panels: Sequence[Panel]) -> list[Panel]:
@@ -32,50 +32,48 @@ def with_confusion(panels: Sequence[Panel]) -> list[Panel]:
     The confusion study compares all methods under nearest class mean.
     """
     known = having(compared(panels), lambda record: record.confusion)
-    lines = [line for panel in known for line in panel.lines]
-    rescored = {line.group.method.partition(" + ")[0] for line in lines if line.group.rescored}
-    kept = only(known, lambda line: line.group.method not in rescored)
+    lines = [one for panel in known for one in panel.lines]
+    rescored = {one.method.partition(" + ")[0] for one in lines if one.rescored}
+    kept = only(known, lambda one: one.method not in rescored)
     if not kept:
         raise NotShown("no confusion matrices in the records (they are kept up to 20 classes)")
     return kept
 
 
-def chart(panel: Panel, line: Line) -> Chart:
-    group, pairs = line.group, similar_pairs(line.group.first)
-    counts, names = mean_counts(group), shown_names(group)
+def chart(panel: Panel, one: Experiment) -> Chart:
+    counts, names, pairs = mean_counts(one), shown_names(one), similar_pairs(one.first)
     frames = [
         *(Frame(row, column, "largest error") for row, column in largest_errors(counts)),
-        *(Frame(2 * one, 2 * one, "similar pair", size=2) for one in range(len(pairs))),
+        *(Frame(2 * pair, 2 * pair, "similar pair", size=2) for pair in range(len(pairs))),
     ]
-    where = panel.title.rpartition(", ")[0]
     return Chart(
-        f"{line.title}, {seeds(only([panel], lambda other: other is line))}\n{where}",
+        f"{one.title}, {seeds(only([panel], lambda other: other is one))}\n{panel.where}",
         Axis("prediction", names),
         Axis("label", names),
         map=Map(counts.tolist(), decimals=0, frames=frames),
-        method=group.method,
+        method=one.method,
         notes=[NOTE, *[PAIRS] * bool(pairs)],
     )
 
 
-def shown_order(group: Group) -> list[int]:
+def shown_order(one: Experiment) -> list[int]:
     """Similar classes side by side; else as they came, if to all seeds alike; else by id."""
-    if pairs := similar_pairs(group.first):
+    if pairs := similar_pairs(one.first):
         return [label for pair in pairs for label in pair]
-    orders = {tuple(record.class_order) for record in group.records}
+    orders = {tuple(record.class_order) for record in one.records}
     return list(orders.pop()) if len(orders) == 1 else sorted(orders.pop())
 
 
-def shown_names(group: Group) -> list[str]:
+def shown_names(one: Experiment) -> list[str]:
     """The classes in that order, by name where it is known."""
-    names = [class_name(group.place.data, label) for label in shown_order(group)]
+    names = [class_name(one.place.data, label) for label in shown_order(one)]
     return [name.removeprefix("class ") for name in names]
 
 
-def mean_counts(group: Group) -> Floats:
+def mean_counts(one: Experiment) -> Floats:
     """Test images at the end of training, mean over seeds, in the order shown [C, C]."""
-    order = shown_order(group)
-    last = np.array([record.counts[-1] for record in group.records], np.float64)
+    order = shown_order(one)
+    last = np.array([record.counts[-1] for record in one.records], np.float64)
     return np.asarray(last.mean(0)[np.ix_(order, order)])
 
 

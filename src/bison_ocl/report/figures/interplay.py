@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from bison_ocl.look import BLACK, GREY, Look
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
-from bison_ocl.report.figures.panels import Line, Panel, only
+from bison_ocl.report.figures.panels import Panel, only, series
+from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.measures import AA, AF_TABLE, AI, Measure, plus_minus
 
 NOTE = "Means over runs, with one standard deviation; bottom left is best."
@@ -18,16 +19,16 @@ ROOM = 0.14
 
 def interplay(panels: Sequence[Panel], forgetting: Measure = AF_TABLE) -> list[Chart]:
     """One point per method: x = AI, y = AF, colour = AA."""
-    known = only(panels, lambda line: line.group.has(AI.of))
+    known = only(panels, lambda one: one.has(AI.of))
     if not known:
         raise NotShown("no run has AI: FINE-TUNE did not run on the same streams")
     return [chart(panel, forgetting) for panel in known]
 
 
 def chart(panel: Panel, forgetting: Measure) -> Chart:
-    shown = sorted(panel.lines, key=lambda line: not line.label.main)  # chooses its name's place
-    ours = [point(line, forgetting) for line in shown]
-    paper = [one for line in shown for one in printed(panel.item, line, forgetting)]
+    shown = sorted(panel.lines, key=lambda one: not one.label.main)  # its name is placed first
+    ours = [point(one, forgetting) for one in shown]
+    paper = [cross for one in shown for cross in printed(one, forgetting)]
     points = [*ours, *(one for one in paper if one.shade is not None)]
     return Chart(
         panel.title,
@@ -35,33 +36,34 @@ def chart(panel: Panel, forgetting: Measure) -> Chart:
         Axis("AF: forgetting (%)", limits=padded([one.y[0] for one in points])),
         [*paper, *ours],
         shade="AA (%)",
+        scale=panel.place.data,
         guides=[Guide(x=0), Guide(y=0)],
         notes=[NOTE, f"AF: {forgetting.what}.", *[CROSSES] * bool(paper)],
     )
 
 
-def point(line: Line, forgetting: Measure) -> Series:
+def point(one: Experiment, forgetting: Measure) -> Series:
     """A named point with its deviations."""
-    x, y, shade = (line.group.over(one.of) for one in (AI, forgetting, AA))
-    told = [
+    x, y, shade = (one.over(measure.of) for measure in (AI, forgetting, AA))
+    hover = [
         f"{measure.name} {plus_minus(found.mean, found.std)}"
         for measure, found in ((AA, shade), (forgetting, y), (AI, x))
     ]
     error = {"x_error": [x.std or 0], "y_error": [y.std or 0]}
-    named = {"name": "ours", "look": POINT, "text": line.title, "told": [", ".join(told)]}
-    return line.series([x.mean], [y.mean], "points", shade=shade.mean, **error, **named)
+    named = {"name": "ours", "look": POINT, "text": one.title, "hover": [", ".join(hover)]}
+    return series(one, [x.mean], [y.mean], "points", shade=shade.mean, **error, **named)
 
 
-def printed(item: str, line: Line, forgetting: Measure) -> list[Series]:
+def printed(one: Experiment, forgetting: Measure) -> list[Series]:
     """The paper's point as a cross, tied to ours; nothing where the paper has none."""
-    x, y, shade = (line.printed(item, one.name) for one in (AI, forgetting, AA))
+    x, y, shade = (one.printed(measure.name) for measure in (AI, forgetting, AA))
     if x is None or y is None or shade is None:
         return []
-    ours = [line.group.over(one.of).mean for one in (AI, forgetting)]
-    told = f"{line.title}, paper: AA {shade:.1f}, {forgetting.name} {y:.1f}, AI {x:.1f}"
+    ours = [one.over(measure.of).mean for measure in (AI, forgetting)]
+    hover = f"{one.title}, paper: AA {shade:.1f}, {forgetting.name} {y:.1f}, AI {x:.1f}"
     return [
-        line.series([ours[0], x], [ours[1], y], "line", name="tie", look=TIE, listed=False),
-        line.series([x], [y], "points", name="paper", look=CROSS, shade=shade, told=[told]),
+        series(one, [ours[0], x], [ours[1], y], "line", name="tie", look=TIE, listed=False),
+        series(one, [x], [y], "points", name="paper", look=CROSS, shade=shade, hover=[hover]),
     ]
 
 

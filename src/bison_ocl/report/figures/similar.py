@@ -14,48 +14,43 @@ from bison_ocl.evaluate.confusion import (
 )
 from bison_ocl.report.figures.chart import Axis, Chart, NotShown
 from bison_ocl.report.figures.confusion import with_confusion
-from bison_ocl.report.figures.curves import bands, curve, task_ticks
-from bison_ocl.report.figures.panels import Line, Panel, only
+from bison_ocl.report.figures.curves import bands, curve, over_tasks
+from bison_ocl.report.figures.panels import Panel, only
 from bison_ocl.report.study.classes import similar_pairs, task_of_class
-from bison_ocl.report.study.groups import Floats
+from bison_ocl.report.study.experiments import Experiment, Floats
 
 MEASURES: dict[str, Measure] = {
     "SC@1 (%), lower is better": similar_confusion,
     "P_sim (%), higher is better": similar_precision,
 }
 NOTE = (
-    "Mean over classes with a similar partner. SC@1: share of a class's images taken for the "
-    "partner. P_sim: of those given their class or the partner, the share that is right."
+    "Mean over classes with a similar partner. SC@1: share of a class's images predicted as the "
+    "partner. P_sim: of the images predicted as their class or the partner, the share that is "
+    "right."
 )
 
 
 def similar_curves(panels: Sequence[Panel]) -> list[Chart]:
-    """After each task, averaged over the classes whose partner was seen too."""
-    found = []
-    for panel in with_similar_pairs(panels):
-        for name, measure in MEASURES.items():
-            drawn = [curve(line, after_tasks(measure, line)) for line in panel.lines]
-            title = f"{name.partition(' ')[0]} after each task\n{panel.title}"
-            tasks, y = task_ticks(len(drawn[0].x)), Axis(name, limits=(0, None))
-            x = Axis("tasks learned", ticks=tasks)
-            found.append(Chart(title, x, y, drawn, notes=[NOTE, *bands(drawn)]))
-    return found
-
-
-def with_similar_pairs(panels: Sequence[Panel]) -> list[Panel]:
-    """The experiments on a stream whose similar classes are known."""
-    found = only(with_confusion(panels), lambda line: bool(similar_pairs(line.group.first)))
-    if not found:
+    """Errors inside pairs of similar classes, over the classes whose partner was seen too."""
+    known = only(with_confusion(panels), lambda one: bool(similar_pairs(one.first)))
+    if not known:
         raise NotShown("pairs of similar classes are known for split-cifar10, order:confusion only")
-    return found
+    return [similar(panel, name) for panel in known for name in MEASURES]
 
 
-def after_tasks(measure: Measure, line: Line) -> Floats:
+def similar(panel: Panel, name: str) -> Chart:
+    drawn = [curve(one, after_tasks(MEASURES[name], one)) for one in panel.lines]
+    title = f"{name.partition(' ')[0]} after each task\n{panel.title}"
+    notes = [NOTE, *bands(drawn)]
+    return Chart(title, over_tasks(drawn), Axis(name, limits=(0, None)), drawn, notes=notes)
+
+
+def after_tasks(measure: Measure, one: Experiment) -> Floats:
     """In percent [seeds, T]; NaN while no pair is complete."""
-    pairs = similar_pairs(line.group.first)
+    pairs = similar_pairs(one.first)
     return 100 * np.array(
         [
             after_each_task(measure, record.counts, pairs, task_of_class(record))
-            for record in line.group.records
+            for record in one.records
         ]
     )

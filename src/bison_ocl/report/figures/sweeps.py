@@ -9,7 +9,8 @@ import numpy as np
 
 from bison_ocl.report.figures.bars import THIN
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Guide, Map, NotShown, Series
-from bison_ocl.report.figures.panels import Line, Panel, compared, look, only
+from bison_ocl.report.figures.panels import Panel, compared, only, series
+from bison_ocl.report.study.experiments import Experiment, look_of
 from bison_ocl.report.study.measures import AA, BALANCE, Measure, plus_minus
 from bison_ocl.report.study.names import method_name, variant
 
@@ -28,7 +29,7 @@ CHOICE = "Dashed frame: the settings that the paper uses."
 
 def buffer_batch(panels: Sequence[Panel]) -> list[Chart]:
     """AA over the size of the buffer batch."""
-    sized = only(compared(panels), lambda line: BUFFER_BATCH in line.group.first.settings)
+    sized = only(compared(panels), lambda line: BUFFER_BATCH in line.first.settings)
     found = [
         over_one(panel, panel.lines, BUFFER_BATCH, AA)
         for panel in sized
@@ -45,8 +46,7 @@ def sensitivity(panels: Sequence[Panel]) -> list[Chart]:
     weighted = only(
         compared(panels),
         lambda line: (
-            set(WEIGHTS) <= line.group.first.settings.keys()
-            and not variant(line.group.first, shown=WEIGHTS)
+            set(WEIGHTS) <= line.first.settings.keys() and not variant(line.first, shown=WEIGHTS)
         ),
     )
     found = [
@@ -54,85 +54,90 @@ def sensitivity(panels: Sequence[Panel]) -> list[Chart]:
         for panel in weighted
         if len(panel.lines) > 1
         for measure in (AA, BALANCE)
-        if all(line.group.has(measure.of) for line in panel.lines)
+        if all(line.has(measure.of) for line in panel.lines)
     ]
     if not found:
         raise NotShown("no runs with more than one choice of beta and lambda")
     return found
 
 
-def sweeps(panel: Panel, measure: Measure) -> list[Chart]:
-    """A chart for each method that was run with several values of one or two numbers."""
-    found = []
-    for method in dict.fromkeys(line.group.method for line in panel.lines):
-        alike = [line for line in panel.lines if line.group.method == method]
-        lines = [line for line in alike if line.group.values(measure.of)]
+def sweeps(panel: Panel, measure: Measure) -> dict[str, list[Chart]]:
+    """Charts of the methods that were run with several values of one or two numbers, by setting.
+
+    Methods that vary in the same single setting share a chart.
+    """
+    alone: dict[str, list[Experiment]] = {}
+    found: dict[str, list[Chart]] = {}
+    for method in dict.fromkeys(line.method for line in panel.lines):
+        alike = [line for line in panel.lines if line.method == method]
+        lines = [line for line in alike if line.values(measure.of)]
         match varied(lines):
             case [name]:
-                found.append(over_one(panel, lines, name, measure))
+                alone.setdefault(name, []).extend(lines)
             case [down, across]:
-                found.append(over_two(panel, lines, down, across, measure))
-    return found
+                chart = over_two(panel, lines, down, across, measure)
+                found.setdefault(f"{down} and {across}", []).append(chart)
+    return {name: [over_one(panel, lines, name, measure)] for name, lines in alone.items()} | found
 
 
-def varied(lines: Sequence[Line]) -> list[str]:
+def varied(lines: Sequence[Experiment]) -> list[str]:
     """The settings in which lines differ; none where one of them is not a number."""
-    settings = [line.group.first.settings for line in lines]
+    settings = [line.first.settings for line in lines]
     names = dict.fromkeys(name for one in settings for name in one)
     found = [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
     numbers = all(type(one.get(name)) in (int, float) for one in settings for name in found)
     return found if numbers else []
 
 
-def values(lines: Sequence[Line], name: str) -> list[float]:
-    """What a setting was, in order."""
-    return sorted({line.group.first.settings[name] for line in lines})
+def values(lines: Sequence[Experiment], name: str) -> list[float]:
+    """The values of a setting, in order."""
+    return sorted({line.first.settings[name] for line in lines})
 
 
-def over_one(panel: Panel, lines: Sequence[Line], name: str, measure: Measure) -> Chart:
+def over_one(panel: Panel, lines: Sequence[Experiment], name: str, measure: Measure) -> Chart:
     """A line per method, and the paper's numbers as hollow points."""
-    methods = dict.fromkeys(line.group.method for line in lines)
+    methods = dict.fromkeys(line.method for line in lines)
     drawn = [
         one
         for method in methods
-        for one in swept(panel.item, [x for x in lines if x.group.method == method], name, measure)
+        for one in swept([x for x in lines if x.method == method], name, measure)
     ]
     x = Axis(NAMES.get(name, name), ticks=values(lines, name))
     return Chart(panel.title, x, Axis(f"{measure.label} (%)"), drawn, notes=[THIN])
 
 
-def swept(item: str, lines: Sequence[Line], setting: str, measure: Measure) -> list[Series]:
+def swept(lines: Sequence[Experiment], setting: str, measure: Measure) -> list[Series]:
     """One method over the values of a setting."""
-    ordered = sorted(lines, key=lambda line: line.group.first.settings[setting])
-    over = [line.group.over(measure.of) for line in ordered]
-    x = [line.group.first.settings[setting] for line in ordered]
-    printed = [line.printed(item, measure.name) for line in ordered]
+    ordered = sorted(lines, key=lambda line: line.first.settings[setting])
+    over = [line.over(measure.of) for line in ordered]
+    x = [line.first.settings[setting] for line in ordered]
+    printed = [line.printed(measure.name) for line in ordered]
     known = {at: number for at, number in zip(x, printed, strict=True) if number is not None}
-    first, name = lines[0], method_name(lines[0].group.method)
-    plain = {"name": name, "look": look(first.group.method)}
+    first, name = lines[0], method_name(lines[0].method)
+    plain = {"name": name, "look": look_of(first.method)}
     error = [one.std or 0 for one in over]
-    told = [plus_minus(one.mean, one.std) for one in over]
+    hover = [plus_minus(one.mean, one.std) for one in over]
     y = [one.mean for one in over]
-    ours = first.series(x, y, "line", y_error=error, told=told, **plain)
+    ours = series(first, x, y, "line", y_error=error, hover=hover, **plain)
     hollow = {"name": f"{name} (paper)", "look": replace(ours.look, hollow=True)}
-    theirs = first.series(list(known), list(known.values()), "points", **hollow)
+    theirs = series(first, list(known), list(known.values()), "points", **hollow)
     return [ours, theirs] if known else [ours]
 
 
 def over_two(
-    panel: Panel, lines: Sequence[Line], down: str, across: str, measure: Measure
+    panel: Panel, lines: Sequence[Experiment], down: str, across: str, measure: Measure
 ) -> Chart:
     """A map of the means; frames mark the best cell and the paper's choice."""
     rows, columns = values(lines, down), values(lines, across)
     means = np.full((len(rows), len(columns)), np.nan)
     title, frames = panel.title, []
     for line in lines:
-        settings = line.group.first.settings
+        settings = line.first.settings
         row, column = rows.index(settings[down]), columns.index(settings[across])
-        means[row, column] = line.group.over(measure.of).mean
+        means[row, column] = line.over(measure.of).mean
         if line.label.main:
             frames.append(Frame(row, column, "paper's choice"))
-            if (number := line.printed(panel.item, measure.name)) is not None:
+            if (number := line.printed(measure.name)) is not None:
                 at = f"{sign(down)} = {settings[down]:g}, {sign(across)} = {settings[across]:g}"
                 title += f"\npaper: {number:g} at {at}"
     higher = measure.better == "higher"
@@ -144,7 +149,7 @@ def over_two(
         Axis(NAMES.get(across, across), [f"{value:g}" for value in columns]),
         Axis(NAMES.get(down, down), [f"{value:g}" for value in rows]),
         map=Map(means.tolist(), frames=frames, label=label, dark_is_high=not higher),
-        method=lines[0].group.method,
+        method=lines[0].method,
         notes=[f"{measure.label}: {measure.what}.", FRAMES, *[CHOICE] * (len(frames) > 1)],
     )
 

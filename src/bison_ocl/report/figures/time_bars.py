@@ -1,4 +1,4 @@
-"""Wall time of a run, training and tests, and how many times ER's (paper, Fig. 6)."""
+"""Wall time of a run, training and tests, and its multiple of ER's (paper, Fig. 6)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from bison_ocl.look import BLUE, ORANGE, Look
 from bison_ocl.report.figures.chart import Axis, Chart, Series
-from bison_ocl.report.figures.panels import Line, Panel, compared, own
+from bison_ocl.report.figures.panels import Panel, compared, own, series
 from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.machines import hardware
 from bison_ocl.report.study.measures import BASELINE, TEST, TRAIN, plus_minus
 
@@ -26,28 +27,27 @@ def total(record: Entry) -> float:
 
 
 def chart(panel: Panel) -> Chart:
-    lines = sorted(panel.lines, key=lambda line: line.group.over(total).mean)
-    base = [line.group.over(total).mean for line in lines if line.label.printed == BASELINE]
-    records = [record for line in lines for record in line.group.records]
-    told = (f"{said[:1].upper()}{said[1:]}." for said in hardware(records))
+    lines = sorted(panel.lines, key=lambda one: one.over(total).mean)
+    base = [one.over(total).mean for one in lines if one.label.printed == BASELINE]
+    machine = hardware([record for one in lines for record in one.records])
     return Chart(
         panel.title,
         Axis("seconds per run" + ", × ER's" * bool(base), limits=(0, None)),
-        Axis(names=[line.title for line in lines]),
-        [one for row, line in enumerate(lines) for one in stacked(row, line, base)],
-        notes=[DEVIATION, *told],
+        Axis(names=[one.title for one in lines]),
+        [part for row, one in enumerate(lines) for part in stacked(row, one, base)],
+        notes=[DEVIATION, *(f"{text[:1].upper()}{text[1:]}." for text in machine)],
     )
 
 
-def stacked(row: int, line: Line, base: Sequence[float]) -> list[Series]:
-    """Training, then tests; at the end the whole, its deviation and how many times ER's it is."""
-    whole, found, start = line.group.over(total), [], 0.0
+def stacked(row: int, one: Experiment, base: Sequence[float]) -> list[Series]:
+    """Training, then tests; at the end the whole, its deviation and its multiple of ER's."""
+    whole, found, start = one.over(total), [], 0.0
     ratio = f"  × {whole.mean / base[0]:.2f}" if base else ""
     for part, (name, look) in PARTS.items():
-        last, over = part is TEST, line.group.over(part.of)
-        told = f"{line.title}: {name} {plus_minus(over.mean, over.std, 2)} s"
+        last, over = part is TEST, one.over(part.of)
+        hover = f"{one.title}: {name} {plus_minus(over.mean, over.std, 2)} s"
         end = {"x_error": [whole.std or 0], "text": f"{whole.mean:.3g} s{ratio}"} if last else {}
-        part_of = {"name": name, "look": look, "start": start, "told": [told]}
-        found.append(line.series([over.mean], [row], "bar", **part_of, **end))
+        named = {"name": name, "look": look, "start": start, "hover": [hover]}
+        found.append(series(one, [over.mean], [row], "bar", **named, **end))
         start += over.mean
     return found

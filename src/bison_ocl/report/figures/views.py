@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.report.figures.accuracy import accuracy
 from bison_ocl.report.figures.alpha_eta import alpha_eta
 from bison_ocl.report.figures.bars import metric_bars, newest_precision
-from bison_ocl.report.figures.beside_paper import beside_paper
 from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.confusion import confusion
-from bison_ocl.report.figures.curves import curves
+from bison_ocl.report.figures.curves import curves, losses
 from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.drawing.save import KINDS, save
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.figures.losses import losses
 from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.figures.similar import similar_curves
 from bison_ocl.report.figures.sweeps import buffer_batch, sensitivity
 from bison_ocl.report.figures.time_bars import time_bars
 from bison_ocl.report.study.entry import Entry, own
-from bison_ocl.report.study.groups import grouped
-from bison_ocl.report.study.labels import label_of
+from bison_ocl.report.study.experiments import experiments
 from bison_ocl.report.study.study import Study
 
 Charts = Callable[[Sequence[Panel]], list[Chart]]
@@ -32,11 +30,11 @@ VIEWS: dict[str, dict[str, Charts]] = {
     "table1": {
         "interplay": interplay,
         "curves": curves,
-        "beside-paper": beside_paper,
+        "beside-paper": accuracy,
         "alpha-eta": alpha_eta,
     },
     "ablation": {"ablation": metric_bars, "curves": curves, "alpha-eta": alpha_eta},
-    "ncm": {"beside-paper": beside_paper, "curves": curves},
+    "ncm": {"beside-paper": accuracy, "curves": curves},
     "directions": {"directions": metric_bars, "curves": curves, "alpha-eta": alpha_eta},
     "time": {"time": time_bars},
     "confusion": {"confusion": confusion, "newest-precision": newest_precision},
@@ -44,7 +42,7 @@ VIEWS: dict[str, dict[str, Charts]] = {
     "curves": {"curves": curves, "losses": losses},
     "balance": {"interplay": interplay},
     "sensitivity": {"sensitivity": sensitivity},
-    "feature-enhancement": {"beside-paper": beside_paper, "curves": curves},
+    "feature-enhancement": {"beside-paper": accuracy, "curves": curves},
     "buffer-batch": {"buffer-batch": buffer_batch},
     "efficiency": {"time": time_bars},
     "beyond": {"curves": curves, "time": time_bars},
@@ -77,22 +75,24 @@ class Saved:
     """which ones there cannot be, and why"""
 
 
-def save_all(study: Study, folder: Path, formats: Collection[str] = KINDS) -> dict[str, Saved]:
-    """Write the figures of every item."""
+def save_all(
+    study: Study, folder: Path, formats: Collection[str] = KINDS, width: float | None = None
+) -> dict[str, Saved]:
+    """Write the figures of every item. width: of a figure, in inches."""
     found = {item: Saved([], []) for item in study.items}
     for item, records in study.items.items():
         for name, made in charted(item, records):
             if isinstance(made, str):
                 found[item].missing.append(f"no figure {name}: {made}")
             else:
-                found[item].files.extend(save(figure(made), folder / name, formats))
+                found[item].files.extend(save(figure(made, width), folder / name, formats))
     return found
 
 
 def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Chart] | str]]:
     """The charts of an item's figures by the names of their files, or why there is none."""
     shown = own(records) if item in ITEMS and item not in RESCORED else records
-    found = panels(item, grouped(shown), label_of(item))
+    found = panels(experiments(item, shown))
     for view, charts in VIEWS.get(item, GENERIC).items():
         name = item if view == item else f"{item}-{view}"
         try:

@@ -1,4 +1,4 @@
-"""A table as CSV for further work: one line a cell, numbers in full."""
+"""A table as CSV for further work: one line per cell, numbers in full."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from io import StringIO
 
 from bison_ocl.report.study.labels import Label
-from bison_ocl.report.tables.cells import Cell, Column, Table
+from bison_ocl.report.tables.table import Column, Comparison, Table
 
 HEAD = (
     *("table", "line", "category", "group", "column", "data", "stream", "memory", "measure"),
@@ -20,17 +20,17 @@ def comma_separated(table: Table) -> str:
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEAD)
-    for line in table.lines:
-        for cell, column in zip(line.cells, table.columns, strict=True):
-            writer.writerow(row(table, line.label, cell, column))
+    for one in table.rows:
+        for cell, column in zip(one.cells, table.columns, strict=True):
+            writer.writerow(row(table, one.label, cell, column))
     return file.getvalue()
 
 
-def row(table: Table, label: Label, cell: Cell, column: Column) -> list[object]:
+def row(table: Table, label: Label, cell: Comparison, column: Column) -> list[object]:
     data, _, stream, memory = column.place
     ours, paper = cell.ours, cell.paper
     return [
-        *map(harmless, (table.name, label.text, label.category, column.group, column.label)),
+        *map(harmless, (table.name, label.text, label.category, column.block, column.label)),
         *(harmless(data), harmless(stream), memory, column.measure.name, column.measure.unit),
         number(ours.mean if ours else None),
         number(ours.std if ours else None),

@@ -1,16 +1,15 @@
-r"""A table as LaTeX: a block for each group of columns; needs booktabs, graphicx and xcolor.
+r"""A table as LaTeX, block by block; needs booktabs, graphicx and xcolor.
 
-Beside ours stands the paper's number in grey, then the difference in colour. What is too wide for
-the page is made smaller.
+A block that is too wide for the page is made smaller.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from bison_ocl.report.formats.wording import Shown, head, legend, shown, usual_runs
-from bison_ocl.report.tables.cells import Table
+from bison_ocl.report.formats.wording import Block, Shown, blocks, legend, usual_runs
+from bison_ocl.report.tables.table import Table
 
 COLOURS = {"close": "green!50!black", "near": "orange!85!black", "far": "red!80!black"}
 SHRUNK = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
@@ -47,50 +46,45 @@ def latex(table: Table) -> str:
         r"\centering\small",
         rf"\caption{{{caption(table)}}}",
         rf"\label{{tab:{re.sub(r'[^A-Za-z0-9.]+', '-', table.name)}}}",
-        *(line for group in table.groups().items() for line in block(table, *group)),
+        *(line for block in blocks(table) for line in tabular(block, usual_runs(table))),
         r"\end{table*}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def caption(table: Table) -> str:
-    """The title, and what marks and numbers mean, as sentences."""
+    """The title, and the meaning of marks and numbers, as sentences."""
     ranks, sizes = "bold: best, underlined: runner-up", ("green", "orange", "red")
-    said = [table.title, *legend(table, ranks, sizes, told_once=True)]
-    return escaped(" ".join(f"{text[:1].upper()}{text[1:]}." for text in said))
+    texts = [table.title, *legend(table, ranks, sizes, count_once=True)]
+    return escaped(" ".join(f"{text[:1].upper()}{text[1:]}." for text in texts))
 
 
-def block(table: Table, group: str, numbers: Sequence[int]) -> Iterator[str]:
-    """The columns of one group, no wider than the page."""
-    names, words = head(table, numbers), 1 + table.kinds
-    width, usual = len(names) - words, f"({usual_runs(table)})"
+def tabular(block: Block, usual: int) -> Iterator[str]:
+    """One block, no wider than the page."""
+    width = len(block.head) - block.words
     yield SHRUNK
-    yield rf"\begin{{tabular}}{{{'l' * words}{'r' * width}}}"
+    yield rf"\begin{{tabular}}{{{'l' * block.words}{'r' * width}}}"
     yield r"\toprule"
-    yield row([*[""] * words, rf"\multicolumn{{{width}}}{{c}}{{{escaped(group)}}}"])
-    yield row(map(escaped, names))
+    title = rf"\multicolumn{{{width}}}{{c}}{{{escaped(block.title)}}}"
+    yield row([*[""] * block.words, title])
+    yield row(map(escaped, block.head))
     yield r"\midrule"
-    for line in table.lines:
-        said = [line.label.text, line.label.category][:words]
-        yield row([*map(escaped, said), *(cell(one, usual) for one in shown(table, line, numbers))])
+    for _, cells in block.rows:
+        yield row(cell(one, f"({usual})") for one in cells)
     yield r"\bottomrule"
     yield r"\end{tabular}}\par\medskip"
 
 
 def cell(one: Shown, usual: str) -> str:
-    """A number; the runs it is of, where they are not the usual number."""
-    text = AROUND[one.rank].format(number(one.text)) + "$^{*}$" * one.differs
+    """A number, with its number of runs where that is not the usual one."""
+    signed = re.sub(r"^-(?=\d)", "−", one.text)
+    text = AROUND[one.rank].format(escaped(signed)) + "$^{*}$" * one.differs
     if one.size:
         return rf"\textcolor{{{COLOURS[one.size]}}}{{{text}}}"
     return text + (rf" {{\tiny {one.count}}}" if one.count not in ("", usual) else "")
 
 
-def number(text: str) -> str:
-    """With a minus sign, not a hyphen."""
-    return escaped(re.sub(r"^-(?=\d)", "−", text))
-
-
-def row(texts: Iterator[str] | Sequence[str]) -> str:
+def row(texts: Iterable[str]) -> str:
     return " & ".join(texts) + r" \\"
 
 

@@ -1,11 +1,11 @@
-"""A table as Markdown: a block for each group of columns."""
+"""A table as Markdown, block by block."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bison_ocl.report.formats.wording import Shown, head, legend, shown
-from bison_ocl.report.tables.cells import Table
+from bison_ocl.report.formats.wording import Block, Shown, blocks, legend
+from bison_ocl.report.tables.table import Table
 
 MARKS = {"close": " 🟢", "near": " 🟡", "far": " 🔴", None: ""}
 AROUND = ("{}", "**{}**", "<u>{}</u>")
@@ -13,30 +13,31 @@ AROUND = ("{}", "**{}**", "<u>{}</u>")
 
 
 def markdown(table: Table) -> str:
-    """The table, and below it what its marks mean."""
-    blocks = [block(table, *group) for group in table.groups().items()]
+    """The table, and below it the meaning of its marks."""
     notes = legend(table, "bold: best, underlined: runner-up", ("🟢", "🟡", "🔴"))
-    return "\n".join([*blocks, *(f"- {escaped(note)}" for note in notes)]) + "\n"
+    return "\n".join([*map(shown, blocks(table)), listed(notes)]) + "\n"
 
 
-def block(table: Table, group: str, numbers: Sequence[int]) -> str:
-    """The columns of one group."""
-    names, words = head(table, numbers), 1 + table.kinds
-    rule = ["---"] * words + ["---:"] * (len(names) - words)
-    rows = [row(map(escaped, names)), row(rule)]
-    for line in table.lines:
-        words_of_line = [line.label.text, line.label.category][:words]
-        rows.append(row([*map(escaped, words_of_line), *map(cell, shown(table, line, numbers))]))
-    return "\n".join([f"**{escaped(group)}**", "", *rows, ""])
+def shown(block: Block) -> str:
+    rows = [map(cell, cells) for _, cells in block.rows]
+    made = grid(map(escaped, block.head), rows, numbers=len(block.head) - block.words)
+    return "\n".join([f"**{escaped(block.title)}**", "", made, ""])
+
+
+def grid(head: Iterable[str], rows: Iterable[Iterable[str]], numbers: int = 0) -> str:
+    """Rows of Markdown under their heads; the last `numbers` columns are aligned to the right."""
+    titles = list(head)
+    rule = ["---"] * (len(titles) - numbers) + ["---:"] * numbers
+    return "\n".join(f"| {' | '.join(texts)} |" for texts in (titles, rule, *rows))
 
 
 def cell(one: Shown) -> str:
-    text = AROUND[one.rank].format(one.text) + "\\*" * one.differs
+    text = AROUND[one.rank].format(escaped(one.text)) + "\\*" * one.differs
     return f"{text} {one.count}".strip() + MARKS[one.size]
 
 
-def row(texts: Iterable[str]) -> str:
-    return f"| {' | '.join(texts)} |"
+def listed(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {escaped(text)}" for text in texts)
 
 
 def escaped(text: str) -> str:

@@ -1,4 +1,4 @@
-"""RESULTS.md: what was run on what, every table and figure, readable on its own."""
+"""RESULTS.md: claims, runs, every table and figure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from urllib.parse import quote
 
 from bison_ocl.report.figures import Saved
-from bison_ocl.report.formats.markdown import escaped, markdown, row
+from bison_ocl.report.formats.claims import claims
+from bison_ocl.report.formats.markdown import escaped, grid, listed, markdown
 from bison_ocl.report.study import names
 from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.study import Study, plural, short
 from bison_ocl.report.tables.build import title_of
-from bison_ocl.report.tables.cells import Table
-from bison_ocl.report.tables.claims import in_short
+from bison_ocl.report.tables.table import Table
 
 
-def summary(
+def results_page(
     study: Study,
     tables: Mapping[str, Sequence[Table]],
     figures: Mapping[str, Saved],
@@ -27,30 +27,26 @@ def summary(
     with_page: bool,
     formats: Collection[str],
 ) -> str:
-    """The page; `folder` is where it will stand, so that links are relative to it."""
-    same = " [report.html](report.html) shows the same interactively." if with_page else ""
+    """RESULTS.md; `folder` is where it will be written, so that links are relative to it."""
+    page = " [report.html](report.html) is the interactive version." if with_page else ""
     runs = [record for records in study.items.values() for record in own(records)]
+    facts = [map(escaped, item_facts(item, own(found))) for item, found in study.items.items()]
     parts = [
         "# Results",
-        f"Written by `bison-ocl report` from the records of each item.{same}",
-        *in_short(study, tables),
+        f"Written by `bison-ocl report` from the records of each item.{page}",
+        *claims(study, tables),
         "## What was run",
         listed(run_facts(runs)),
-        grid(
-            ("item", "what", "runs", "methods", "data", "seeds"),
-            [item_facts(item, own(records)) for item, records in study.items.items()],
-        ),
-        *(["## To know", listed(study.warnings)] if study.warnings else []),
+        grid(("item", "title", "runs", "methods", "data", "seeds"), facts),
+        *(["## Notes", listed(study.warnings)] if study.warnings else []),
     ]
     for item in study.items:
         parts.append(f"## {escaped(title_of(item))}")
         for table in tables[item]:
             title = table.title.removeprefix(f"{title_of(item)}: ")
-            parts += [f"### {escaped(title)}"] * (len(tables[item]) > 1)
+            parts += [f"### {escaped(title)}"] * (title != title_of(item))
             parts.append(markdown(table))
-            parts += others(
-                f"tables/{table.name}", [one for one in ("tex", "csv") if one in formats]
-            )
+            parts += others(f"tables/{table.name}", formats, "tex", "csv")
         for path in figures[item].files:
             if path.suffix == ".png":
                 parts += shown(Path(os.path.relpath(path, folder)), formats)
@@ -59,7 +55,7 @@ def summary(
 
 
 def run_facts(runs: Sequence[Entry]) -> list[str]:
-    """Where the numbers come from."""
+    """Time, hardware, versions and commits."""
     places = [record.environment for record in runs]
     seconds = sum(record.timing.total_s for record in runs)
     return [
@@ -112,23 +108,13 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
 
 
-def listed(texts: Iterable[str]) -> str:
-    return "\n".join(f"- {escaped(text)}" for text in texts)
-
-
-def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *([escaped(cell) for cell in line] for line in rows)]
-    return "\n".join(map(row, lines))
-
-
-def others(base: str, formats: Sequence[str]) -> list[str]:
+def others(base: str, formats: Collection[str], *kinds: str) -> list[str]:
     """Links to the same in other formats."""
-    links = (f"[{kind}]({quote(base)}.{kind})" for kind in formats)
-    return [f"As {', '.join(links)}."] if formats else []
+    links = [f"[{kind}]({quote(base)}.{kind})" for kind in kinds if kind in formats]
+    return [f"Also as {', '.join(links)}."] if links else []
 
 
 def shown(path: Path, formats: Collection[str]) -> list[str]:
     """A figure, with links to its other formats."""
-    base = path.with_name(path.stem)
-    kinds = [kind for kind in ("svg", "pdf") if kind in formats]
-    return [f"![{escaped(path.stem)}]({quote(path.as_posix())})", *others(base.as_posix(), kinds)]
+    picture = f"![{escaped(path.stem)}]({quote(path.as_posix())})"
+    return [picture, *others(path.with_suffix("").as_posix(), formats, "svg", "pdf")]

@@ -1,4 +1,4 @@
-"""A table for the terminal: a block for each group of columns."""
+"""A table for the terminal, block by block."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bison_ocl.report.formats.wording import Shown, head, legend, shown
-from bison_ocl.report.tables.cells import Table
+from bison_ocl.report.formats.wording import Block, Shown, blocks, legend
+from bison_ocl.report.tables.table import Table
 
 COLOURS = {"close": "green", "near": "yellow", "far": "red", None: ""}
 STYLES = ("", "bold", "underline")
@@ -31,24 +31,20 @@ def drawn(table: Table) -> Group:
     notes = legend(table, "¹ best, ² runner-up", ("green", "yellow", "red"))
     parts: list[RenderableType] = [
         Text(table.title, style="bold"),
-        *(block(table, *group) for group in table.groups().items()),
+        *map(grid, blocks(table)),
         Text("\n".join(notes), style="dim"),
     ]
     return Group(*(one for part in parts for one in (part, "")))
 
 
-def block(table: Table, group: str, numbers: list[int]) -> Grid:
-    """The columns of one group."""
-    grid = Grid(
-        box=None, pad_edge=False, header_style="bold", title=Text(group), title_justify="left"
-    )
-    words = 1 + table.kinds
-    for number, name in enumerate(head(table, numbers)):
-        grid.add_column(name, justify="left" if number < words else "right", no_wrap=True)
-    for line in table.lines:
-        names = [Text(line.label.text), Text(line.label.category)][:words]
-        grid.add_row(*names, *map(cell, shown(table, line, numbers)))
-    return grid
+def grid(block: Block) -> Grid:
+    title = Text(block.title)
+    made = Grid(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for number, name in enumerate(block.head):
+        made.add_column(name, justify="left" if number < block.words else "right", no_wrap=True)
+    for _, cells in block.rows:
+        made.add_row(*map(cell, cells))
+    return made
 
 
 def cell(one: Shown) -> Text:

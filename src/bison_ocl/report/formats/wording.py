@@ -1,4 +1,4 @@
-"""What all formats print of a table: its numbers as text, and what its marks mean."""
+"""The text of a table, which all formats print: its numbers, and the meaning of its marks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bison_ocl.report.study.measures import plus_minus
+from bison_ocl.report.study.measures import plus_minus, with_unit
 from bison_ocl.report.study.names import CATEGORIES
-from bison_ocl.report.tables.cells import CLOSE, LEVEL, NEAR, Cell, Column, Line, Size, Table
 from bison_ocl.report.tables.marks import least_seeds
+from bison_ocl.report.tables.table import CLOSE, LEVEL, NEAR, Column, Comparison, Row, Size, Table
 
 
 @dataclass(frozen=True)
@@ -17,70 +17,80 @@ class Shown:
     """A cell of a printed table."""
 
     text: str
-    value: float | None = None
-    """by which it sorts"""
     count: str = ""
-    """`(10)`, how many runs it is of"""
+    """`(10)`, the number of runs"""
     rank: int = 0
     differs: bool = False
     size: Size | None = None
-    """how large a difference from the paper is"""
+    """of a difference from the paper"""
 
 
-def head(table: Table, numbers: Sequence[int]) -> list[str]:
-    """The headings of some columns: ours and, where the paper has the column, its and Δ."""
-    found = [table.heading, *[table.category] * table.kinds]
+@dataclass(frozen=True)
+class Block:
+    """The columns of a table that are printed together."""
+
+    title: str
+    head: list[str]
+    words: int
+    """leading columns that hold words, not numbers"""
+    rows: list[tuple[Row, list[Shown]]]
+
+
+def blocks(table: Table) -> list[Block]:
+    """A table as text, block by block."""
+    return [block(table, title, numbers) for title, numbers in table.blocks().items()]
+
+
+def block(table: Table, title: str, numbers: Sequence[int]) -> Block:
+    """Some columns: ours and, where the paper has the column, its number and the difference."""
+    head = [table.heading, *[table.category] * table.kinds]
     for number in numbers:
-        found += [headed(table.columns[number]), *("paper", "Δ") * table.compared(number)]
-    return found
+        column = table.columns[number]
+        head += [with_unit(column.measure, column.label), *("paper", "Δ") * table.compared(number)]
+    words = 1 + table.kinds
+    rows = []
+    for row in table.rows:
+        texts = [Shown(text) for text in (row.label.text, row.label.category)[:words]]
+        rows.append((row, [*texts, *shown(table, row, numbers)]))
+    return Block(title, head, words, rows)
 
 
-def headed(column: Column) -> str:
-    """The label with its unit, where that is not percent."""
-    unit = column.measure.unit
-    return column.label + (f" ({unit})" if unit not in ("%", "") else "")
-
-
-def shown(table: Table, line: Line, numbers: Sequence[int]) -> Iterator[Shown]:
-    """The cells of a line under these headings, after its name and category.
-
-    FINE-TUNE keeps no memory: its number is printed once per dataset.
-    """
+def shown(table: Table, row: Row, numbers: Sequence[int]) -> Iterator[Shown]:
+    """The numbers of a row. FINE-TUNE keeps no memory: it is printed once per dataset."""
     seen: set[tuple[str, str]] = set()
     for number in numbers:
-        cell, column = line.cells[number], table.columns[number]
-        key = column.group, column.measure.name
-        if line.label.reference and key in seen:
+        cell, column = row.cells[number], table.columns[number]
+        key = column.block, column.measure.name
+        if row.label.reference and key in seen:
             yield from [Shown("")] * (1 + 2 * table.compared(number))
             continue
         seen.add(key)
-        value = cell.ours.mean if cell.ours else None
-        yield Shown(ours(cell, column), value, count(cell, table), cell.rank, cell.differs)
+        yield Shown(ours(cell, column), count(cell, table), cell.rank, cell.differs)
         if table.compared(number):
-            yield Shown(paper(cell, column), cell.paper.mean if cell.paper else None)
+            yield Shown(paper(cell, column))
             away = cell.distance(column.measure.unit)
-            yield Shown(difference(cell, column), cell.difference, size=away)
+            yield Shown(difference(cell, column), size=away)
 
 
-def ours(cell: Cell, column: Column, sign: str = " ± ") -> str:
+def ours(cell: Comparison, column: Column) -> str:
     """`26.3 ± 1.0`, for AI `5.3 ± 0.8 / 9.7`; `–` for a missing cell."""
     if cell.ours is None:
         return "–"
     over_tasks = "" if cell.over_tasks is None else f" / {cell.over_tasks:.1f}"
-    return plus_minus(cell.ours.mean, cell.ours.std, column.measure.decimals, sign) + over_tasks
+    return plus_minus(cell.ours.mean, cell.ours.std, column.measure.decimals) + over_tasks
 
 
-def paper(cell: Cell, column: Column, sign: str = " ± ") -> str:
+def paper(cell: Comparison, column: Column) -> str:
     if cell.paper is None:
         return ""
-    return plus_minus(cell.paper.mean, cell.paper.std, column.measure.decimals, sign)
+    return plus_minus(cell.paper.mean, cell.paper.std, column.measure.decimals)
 
 
-def difference(cell: Cell, column: Column) -> str:
+def difference(cell: Comparison, column: Column) -> str:
     return "" if cell.difference is None else f"{cell.difference:+z,.{column.measure.decimals}f}"
 
 
-def count(cell: Cell, table: Table) -> str:
+def count(cell: Comparison, table: Table) -> str:
     """`(10)`, or `(3 of 10)` where runs are missing; nothing for a missing cell."""
     if cell.ours is None:
         return ""
@@ -89,13 +99,13 @@ def count(cell: Cell, table: Table) -> str:
 
 
 def usual_runs(table: Table) -> int:
-    """Of how many runs most cells are."""
+    """The number of runs of most cells."""
     counts = Counter(cell.ours.n for cell in table.cells if cell.ours)
     return counts.most_common(1)[0][0] if counts else 0
 
 
-def told_runs(table: Table) -> str:
-    """Of how many runs the cells are, in one word for all but those that differ."""
+def runs_of(table: Table) -> str:
+    """The number of runs of most cells in words."""
     usual = usual_runs(table)
     if not usual:
         return "over runs"
@@ -106,46 +116,46 @@ def told_runs(table: Table) -> str:
 
 
 def legend(
-    table: Table, ranks: str, sizes: tuple[str, str, str], told_once: bool = False
+    table: Table, ranks: str, sizes: tuple[str, str, str], count_once: bool = False
 ) -> list[str]:
-    """What marks and numbers mean, as far as the table has them.
+    """The meaning of the marks and numbers that a table has.
 
-    ranks: how the format shows best and runner-up; sizes: how it shows what is close, near and far;
-    told_once: whether it tells the number of runs here, not in each cell.
+    ranks: how the format shows best and runner-up; sizes: how it shows a close, near and far
+    number; count_once: whether the number of runs is given here, not in each cell.
     """
     cells = table.cells
     units = {column.measure.unit for column in table.columns}
-    runs = told_runs(table) if told_once else "over runs (their number)"
-    said = [f"mean ± standard deviation {runs}" + (", percent" if "%" in units else "")]
-    said += dict.fromkeys(
+    runs = runs_of(table) if count_once else "over runs (their number)"
+    notes = [f"mean ± standard deviation {runs}" + (", percent" if "%" in units else "")]
+    notes += dict.fromkeys(
         f"{c.measure.label}: {c.measure.what}" for c in table.columns if c.measure.what
     )
     if any(cell.over_tasks is not None for cell in cells):
-        said.append("AI: the first ± is over runs, the second over tasks, as the paper's is")
+        notes.append("AI: the first ± is over runs, the second over tasks, as in the paper")
     if any(table.compared(number) for number in range(len(table.columns))):
-        said.append(f"paper: as printed; Δ: ours less the paper's{judged(table, sizes)}")
+        notes.append(f"paper: as printed; Δ: ours minus the paper's{judged(table, sizes)}")
     if table.kinds and table.category == "kind":
-        said.append("; ".join(f"{sign}: {meaning}" for sign, meaning in CATEGORIES.items()))
+        notes.append("; ".join(f"{sign}: {meaning}" for sign, meaning in CATEGORIES.items()))
     if any(cell.ours is None for cell in cells):
-        said.append("–: missing")
+        notes.append("–: not run")
     if any(cell.rank for cell in cells):
-        said.append(ranks)
-    return [*said, *stars(table), *table.notes]
+        notes.append(ranks)
+    return [*notes, *stars(table), *table.notes]
 
 
 def stars(table: Table) -> list[str]:
-    """What a star means, where there is one."""
+    """The meaning of a star, where there is one."""
     if not any(cell.differs for cell in table.cells):
         return []
-    main = next((f"“{line.label.text}”" for line in table.lines if line.label.main), "the best")
+    main = next((f"“{row.label.text}”" for row in table.rows if row.label.main), "the best")
     return [
-        f"*: differs from {main}, p < {LEVEL} (paired sign-flip test over common seeds, "
-        f"Holm over the column; it takes {least_seeds(table)} seeds to show a difference)"
+        f"*: differs from {main}, p < {LEVEL} (paired sign-flip test over common seeds, corrected "
+        f"by Holm within the column; {least_seeds(table)} seeds are needed to show a difference)"
     ]
 
 
 def judged(table: Table, sizes: tuple[str, str, str]) -> str:
-    """What the colours of differences mean, where some have one."""
+    """The meaning of the colours of differences, where some have one."""
     units = {
         column.measure.unit
         for number, column in enumerate(table.columns)

@@ -1,73 +1,109 @@
-"""What the report page shows: charts and tables, made here, ready for JSON.
-
-The scripts beside this file show it and compute nothing.
-"""
+"""The contents of the page: for each place the charts and tables of every view."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.look import Look
 from bison_ocl.report.figures.alpha_eta import alpha_eta
 from bison_ocl.report.figures.bars import bars
 from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.confusion import confusion
-from bison_ocl.report.figures.curves import MOST_BANDS, curves
+from bison_ocl.report.figures.curves import MOST_BANDS, curves, losses
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.figures.losses import losses
-from bison_ocl.report.figures.panels import Panel, look, panels, stream_title
+from bison_ocl.report.figures.panels import Panel, panels, stream_title
 from bison_ocl.report.figures.sweeps import sweeps
 from bison_ocl.report.figures.time_bars import time_bars
-from bison_ocl.report.page.plain import Contents, Pool, plain
-from bison_ocl.report.page.tables import COSTS, METRICS, POOLS, at_place, run_table
+from bison_ocl.report.page.tables import Details, PageTable, at_place, run_table
+from bison_ocl.report.study import measures
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.groups import Group, grouped, own
-from bison_ocl.report.study.labels import label_of
-from bison_ocl.report.study.measures import AF, AF_TABLE, TOTAL, Measure
+from bison_ocl.report.study.experiments import Experiment, experiments, look_of, own
+from bison_ocl.report.study.measures import AF, AF_TABLE, TOTAL
 from bison_ocl.report.study.names import memory_name, method_name, stream_name
 from bison_ocl.report.study.study import Study, plural
 from bison_ocl.report.tables.build import title_of
-from bison_ocl.report.tables.cells import Table
-from bison_ocl.report.tables.cost import beside_er, costs
+from bison_ocl.report.tables.costs import costs, relative
 from bison_ocl.report.tables.layouts import summary
+from bison_ocl.report.tables.table import Table
 
 VIEWS = {
     "summary": ("Summary", ""),
     "compare": ("Compare", ""),
-    "curves": (
-        "Curves",
-        f"With {MOST_BANDS} methods or fewer, bands show one standard deviation over runs.",
-    ),
-    "interplay": (
-        "Interplay",
-        "The nearer the bottom left, the better the balance of stability and plasticity.",
-    ),
+    "curves": ("Curves", f"Bands of one standard deviation with at most {MOST_BANDS} methods."),
+    "interplay": ("Interplay", "Bottom left is the best balance of stability and plasticity."),
     "confusion": ("Confusion", ""),
     "log": ("α and η", ""),
     "loss": ("Loss", ""),
     "time": ("Time", ""),
-    "runs": ("Runs", "Open a run to see its settings, its accuracies and where it was made."),
+    "runs": ("Runs", "Open a run to see its settings, its accuracies and its provenance."),
 }
 """Title and note by name, in the order of the tabs."""
+METRICS = (*measures.METRICS, measures.A_AUC)
+COSTS = (TOTAL, *measures.PARTS, measures.PARAMETERS, measures.PEAK)
+
+Charts = dict[str, list[Chart]]
+"""by the choice that shows them: a metric, or a metric over a setting"""
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of a place."""
+
+    charts: Charts
+    table: PageTable | None
+    missing: str
+    """the reason where there is neither"""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A place of an item: its names in the controls and its views."""
+
+    item: str
+    stream: str
+    name: str
+    memory: str
+    methods: list[str]
+    views: dict[str, View]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that the page shows."""
+
+    title: str
+    about: str
+    warnings: list[str]
+    items: dict[str, str]
+    """titles by name"""
+    methods: dict[str, tuple[str, Look]]
+    shelves: list[Shelf]
+    details: Details
 
 
 def contents(study: Study) -> Contents:
-    """The whole study as one object."""
-    pools = {name: Pool() for name in POOLS}
-    items = [item(name, records, pools) for name, records in study.items.items()]
+    """The whole study as one value."""
+    details = Details()
     entries = [entry for found in study.items.values() for entry in found]
-    titles = {entry.method: method_name(entry.method, entry.method_title) for entry in entries}
-    runs = sum(entry.rule is None for entry in entries)
-    return {
-        "title": title(study),
-        "about": f"{plural(runs, 'run')}, made with bison-ocl",
-        "warnings": study.warnings,
-        "bands": MOST_BANDS,
-        "methods": {name: {"name": title, **plain(look(name))} for name, title in titles.items()},
-        "items": items,
-        **{name: pool.values for name, pool in pools.items()},
-    }
+    return Contents(
+        title(study),
+        f"{plural(sum(entry.rule is None for entry in entries), 'run')}, made with bison-ocl",
+        study.warnings,
+        {item: title_of(item) for item in study.items},
+        {
+            entry.method: (method_name(entry.method, entry.method_title), look_of(entry.method))
+            for entry in entries
+        },
+        [
+            shelf
+            for item, records in study.items.items()
+            for shelf in shelves(item, records, details)
+        ],
+        details,
+    )
 
 
 def title(study: Study) -> str:
@@ -75,78 +111,70 @@ def title(study: Study) -> str:
     items = list(study.items)
     if len(items) > 1:
         return f"Results: {', '.join(items)}"
+    if items[0] in ITEMS:
+        return title_of(items[0])
     found = study.items[items[0]]
     methods = len({entry.method for entry in found if entry.rule is None})
     data = ", ".join(dict.fromkeys(stream_name(entry) for entry in found))
-    return (
-        title_of(items[0])
-        if items[0] in ITEMS
-        else f"{items[0]}: {plural(methods, 'method')} on {data}"
-    )
+    return f"{items[0]}: {plural(methods, 'method')} on {data}"
 
 
-def item(name: str, records: Sequence[Entry], pools: Mapping[str, Pool]) -> Contents:
-    """An item: its places, each with all that is shown of it."""
-    groups = grouped(records)
-    (metrics,) = summary(name, groups)
-    spent = cost_table(name, groups)
-    return {
-        "name": name,
-        "title": title_of(name),
-        "places": [
-            {
-                "stream": " ".join(panel.place.stream_of),
-                "name": stream_title(panel),
-                "memory": memory_name(panel.place.memory),
-                "methods": list(dict.fromkeys(line.group.method for line in panel.lines)),
-                "views": dict(views(panel, metrics, spent, pools)),
-            }
-            for panel in panels(name, groups, label_of(name))
-        ],
-    }
+def shelves(item: str, records: Sequence[Entry], details: Details) -> list[Shelf]:
+    """The places of an item, each with its views."""
+    found = experiments(item, records)
+    (metrics,) = summary(item, found)
+    spent = cost_table(item, found)
+    return [
+        Shelf(
+            item,
+            " ".join(panel.place.stream_of),
+            stream_title([panel]),
+            memory_name(panel.place.memory),
+            list(dict.fromkeys(one.method for one in panel.lines)),
+            views(panel, metrics, spent, details),
+        )
+        for panel in panels(found)
+    ]
 
 
-def cost_table(item: str, groups: Sequence[Group]) -> Table:
-    """What runs cost, as far as it was measured."""
-    known = [one for one in COSTS if any(group.values(one.of) for group in groups)]
-    return costs(item, own(groups), [known[0], beside_er(TOTAL, groups), *known[1:]])
+def cost_table(item: str, found: Sequence[Experiment]) -> Table:
+    """The costs that were measured."""
+    known = [one for one in COSTS if any(other.values(one.of) for other in found)]
+    return costs(item, own(found), [known[0], relative(TOTAL, found), *known[1:]])
 
 
-def views(
-    panel: Panel, metrics: Table, spent: Table, pools: Mapping[str, Pool]
-) -> Iterator[tuple[str, Contents]]:
-    """The views of a place by name; what its runs do not have is left out."""
+def views(panel: Panel, metrics: Table, spent: Table, details: Details) -> dict[str, View]:
+    """The views of a place by name, each with its charts, its table or the reason for neither."""
     here = [panel]
-    charts: dict[str, dict[str, Callable[[], list[Chart]]]] = {
-        "compare": {one.label: partial(compare, panel, one) for one in METRICS},
-        "curves": {"": partial(curves, here)},
-        "interplay": {one.label: partial(interplay, here, one) for one in (AF_TABLE, AF)},
-        "confusion": {"": partial(confusion, here)},
-        "log": {"": partial(alpha_eta, here)},
-        "loss": {"": partial(losses, here)},
-        "time": {"": partial(time_bars, here)},
+    charts: dict[str, Callable[[], Charts]] = {
+        "compare": partial(compare, panel),
+        "curves": lambda: {"": curves(here)},
+        "interplay": lambda: {one.label: interplay(here, one) for one in (AF_TABLE, AF)},
+        "confusion": lambda: {"": confusion(here)},
+        "log": lambda: {"": alpha_eta(here)},
+        "loss": lambda: {"": losses(here)},
+        "time": lambda: {"": time_bars(here)},
     }
     tables = {
         "summary": at_place(metrics, panel),
         "time": at_place(spent, panel),
-        "runs": run_table(panel, pools),
+        "runs": run_table(panel, (*METRICS, *COSTS), details),
     }
-    for name, (title, note) in VIEWS.items():
-        choices = {choice: drawn(make) for choice, make in charts.get(name, {}).items()}
-        known = {choice: found for choice, found in choices.items() if found}
-        if known or name not in charts:
-            table = {"table": tables[name]} if name in tables else {}
-            yield name, {"title": title, "note": note, "choices": known, **table}
+    found = {}
+    for name in VIEWS:
+        try:
+            drawn, missing = charts[name]() if name in charts else {}, ""
+        except NotShown as reason:
+            drawn, missing = {}, f"Not shown: {reason}."
+        found[name] = View(drawn, tables.get(name), missing)
+    return found
 
 
-def compare(panel: Panel, measure: Measure) -> list[Chart]:
-    """A measure of every method, and of those that were run with several values of a setting."""
-    return [bars(panel, measure), *sweeps(panel, measure)]
-
-
-def drawn(make: Callable[[], list[Chart]]) -> list[Contents]:
-    """Charts, or none where the runs do not make them."""
-    try:
-        return [plain(chart) for chart in make()]
-    except NotShown:
-        return []
+def compare(panel: Panel) -> Charts:
+    """Each measure of every method; over each setting that some method was run with twice."""
+    known = [one for one in METRICS if any(other.values(one.of) for other in panel.lines)]
+    return {one.label: [bars(panel, one)] for one in known} | {
+        f"{one.label} over {setting}": charts
+        for one in known
+        for setting, charts in sweeps(panel, one).items()
+    }

@@ -1,46 +1,16 @@
-/* The page around the views. */
+/* What the reader does. */
 
-function render() {
-  const focused = document.activeElement?.id;
-  renderControls();
-  renderTabs();
-  renderPanel();
-  renderRun();
-  if (focused && !byId("run").open) byId(focused)?.focus({ preventScroll: true });
-}
-
-function renderPanel() {
-  const panel = byId("panel");
-  for (const old of panel.querySelectorAll(".js-plotly-plot")) plotly().purge(old);
-  const empty = make("p", { class: "empty" }, "Nothing to show: choose at least one method.");
-  waiting = [];
-  tables = 0;
-  const views = viewsNow().map((view) => {
-    const charts = (view.choices[state.choice] ?? []).map(chart).filter(Boolean);
-    return [make("div", { class: charts.length > 1 ? "grid" : null }, charts), view.table ? table(view.table) : null];
-  });
-  const shown = state.methods?.length === 0 ? [empty] : views.flat(2);
-  panel.replaceChildren(heading(viewsNow()[0]), ...shown.filter(Boolean));
-  panel.setAttribute("aria-labelledby", `tab-${state.view}`);
-  for (const drawing of waiting) drawing();
-}
-
-function renderAbout() {
-  byId("about").textContent = DATA.about;
-  byId("warnings").hidden = !DATA.warnings.length;
-  const list = make("ul", {}, DATA.warnings.map((text) => make("li", {}, text)));
-  byId("warnings").replaceChildren(make("strong", {}, "Before you read on"), list);
-}
+const THEME = "bison-ocl-theme";
 
 function renderTheme() {
   byId("theme").textContent = isDark() ? "Use light colours" : "Use dark colours";
-  render();
+  show();
 }
 
 function chooseTheme(theme) {
   document.documentElement.dataset.theme = theme;
   try {
-    localStorage.setItem("bison-ocl-theme", theme);
+    localStorage.setItem(THEME, theme);
   } catch {
     /* a page without storage forgets */
   }
@@ -49,36 +19,34 @@ function chooseTheme(theme) {
 
 function start() {
   try {
-    const kept = localStorage.getItem("bison-ocl-theme");
+    const kept = localStorage.getItem(THEME);
     if (kept) document.documentElement.dataset.theme = kept;
   } catch {
     /* no storage: the system's theme */
   }
-  byId("item").onchange = (event) => update({ item: event.target.value, sort: null, run: null });
-  byId("data-choice").onchange = (event) => update({ data: event.target.value });
-  byId("memory").onchange = (event) => update({ memory: event.target.value });
+  for (const list of ["item", "data", "memory", "choice"]) byId(list).onchange = ({ target }) => update({ [list]: target.value, run: null });
+  const ticked = () => all("#methods input").filter((box) => box.checked && !box.parentElement.hidden);
+  byId("methods").onchange = () => update({ methods: ticked().map((box) => box.value).join(",") });
   byId("all-methods").onclick = () => update({ methods: null });
-  byId("no-methods").onclick = () => update({ methods: [] });
-  byId("tabs").onkeydown = moveTab;
+  byId("no-methods").onclick = () => update({ methods: "" });
+  byId("views").onchange = ({ target }) => update({ view: target.value });
   byId("theme").onclick = () => chooseTheme(isDark() ? "light" : "dark");
   byId("skip").onclick = (event) => {
     event.preventDefault();
     byId("panel").focus();
   };
-  byId("run").onclose = () => {
-    const opener = `open-${state.run}`;
-    if (state.run) update({ run: null });
-    byId(opener)?.focus();
+  byId("panel").onclick = ({ target }) => {
+    if (target.matches("thead button")) sortBy(target.closest("th"));
+    if (target.matches(".open")) update({ run: target.ariaLabel.replace("Open ", "") });
   };
+  byId("close").onclick = () => byId("run").close(); // the focus returns to the button that opened it
+  byId("run").onclose = () => update({ run: null });
   matchMedia("(prefers-color-scheme: dark)").onchange = renderTheme;
   onhashchange = () => {
     readHash();
-    settle();
-    render();
+    show();
   };
   readHash();
-  settle();
-  renderAbout();
   renderTheme();
   (window.requestIdleCallback ?? setTimeout)(plotly);
 }

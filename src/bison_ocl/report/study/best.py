@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bison_ocl.report.study.entry import Entry, own
-from bison_ocl.report.study.groups import Group, compared, grouped
+from bison_ocl.report.study.experiments import Experiment, compared, experiments
 from bison_ocl.report.study.measures import AA, plus_minus
 from bison_ocl.report.study.names import VALIDATE, as_set, memory_name, method_name
 from bison_ocl.report.study.places import Place
@@ -15,32 +15,32 @@ ON_TEST = "so none is called the best: add --validate 0.1 to choose on held-out 
 
 def best_settings(entries: Sequence[Entry]) -> list[str]:
     """One line for each method that was run with several settings at a place."""
-    alike: dict[tuple[str, Place], list[Group]] = {}
-    for group in compared(grouped(own(entries))):
-        alike.setdefault((group.method, group.place), []).append(group)
-    return [told(groups) for groups in alike.values() if len(groups) > 1]
+    alike: dict[tuple[str, Place], list[Experiment]] = {}
+    for one in compared(experiments("", own(entries))):
+        alike.setdefault((one.method, one.place), []).append(one)
+    return [line(tried) for tried in alike.values() if len(tried) > 1]
 
 
-def told(groups: Sequence[Group]) -> str:
-    """The best of some settings with its criterion, or why none is named."""
-    first = groups[0].first
+def line(tried: Sequence[Experiment]) -> str:
+    """The best of some settings with its criterion, or the reason why none is named."""
+    first = tried[0].first
     where = f"{method_name(first.method, first.method_title)}, {memory_name(first.memory)}"
     share = first.data_options.get(VALIDATE)
     if share is None:
-        return f"{where}: {len(groups)} settings were compared on the test images, {ON_TEST}"
-    most = max(group.n for group in groups)
-    complete = [group for group in groups if group.n == most]
-    best = max(complete, key=lambda group: group.over(AA.of).mean)
+        return f"{where}: {len(tried)} settings were compared on the test images, {ON_TEST}"
+    most = max(one.n for one in tried)
+    complete = [one for one in tried if one.n == most]
+    best = max(complete, key=lambda one: one.over(AA.of).mean)
     over = best.over(AA.of)
     return (
-        f"{where}: best of {len(complete)} settings is {chosen(best, groups)}, by mean validation "
+        f"{where}: best of {len(complete)} settings is {chosen(best, tried)}, by mean validation "
         f"AA {plus_minus(over.mean, over.std)} % (n = {best.n}; {100 * share:g} % of each task's "
         "training images held out)"
     )
 
 
-def chosen(best: Group, groups: Sequence[Group]) -> str:
-    """The values of the settings that vary, in one group."""
-    settings = [group.first.settings for group in groups]
+def chosen(best: Experiment, tried: Sequence[Experiment]) -> str:
+    """The values of the settings that vary, in one experiment."""
+    settings = [one.first.settings for one in tried]
     names = [name for name in best.first.settings if len({str(s.get(name)) for s in settings}) > 1]
     return ", ".join(f"{name}={as_set(best.first.settings[name])}" for name in names)

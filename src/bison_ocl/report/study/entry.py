@@ -18,18 +18,18 @@ class Entry(Record):
 
     rule: str | None = None
     """None for the method's own inference rule"""
-    tells_precision: bool = True
-    """whether runs are compared that were computed in different precisions"""
+    mixed_precision: bool = True
+    """whether the runs of the item were computed in different precisions"""
     reference: list[float] | None = None
     """a*_j: FINE-TUNE's accuracy on each task right after learning it"""
     reference_run: dict[str, Any] | None = None
     """precision and settings of that FINE-TUNE run"""
 
 
-def by_rule(records: Sequence[Record], tells_precision: bool = True) -> Iterator[Entry]:
+def by_rule(records: Sequence[Record], mixed_precision: bool = True) -> Iterator[Entry]:
     """An entry for each record, and one more for every other rule its network was scored by."""
     for record in records:
-        values = vars(record) | {"also": {}, "tells_precision": tells_precision}
+        values = vars(record) | {"also": {}, "mixed_precision": mixed_precision}
         yield Entry(**values)
         for rule, scores in record.also.items():
             other = {"method": f"{record.method} + {rule}", "rule": rule}
@@ -37,5 +37,5 @@ def by_rule(records: Sequence[Record], tells_precision: bool = True) -> Iterator
 
 
 def own(entries: Sequence[Entry]) -> list[Entry]:
-    """Methods by their own rule: a network scored by another rule too is not another run."""
+    """Without networks that are scored again by another rule: they were trained once."""
     return [entry for entry in entries if entry.rule is None]

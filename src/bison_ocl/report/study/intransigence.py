@@ -16,13 +16,13 @@ from bison_ocl.experiments.records.record import Record
 from bison_ocl.report.study.entry import Entry
 
 
-def with_intransigence(entries: Sequence[Entry], beside: Sequence[Record] = ()) -> list[Entry]:
+def with_intransigence(entries: Sequence[Entry], others: Sequence[Record] = ()) -> list[Entry]:
     """Entries with AI and the reference a* filled in; None where FINE-TUNE did not run.
 
-    The FINE-TUNE runs are looked for among the entries and among the records `beside` them.
+    others: records among which FINE-TUNE runs are looked for, too.
     """
     references: dict[tuple[Any, ...], list[Record]] = {}
-    for one in (*beside, *entries):
+    for one in (*others, *entries):
         if one.method == REFERENCE:
             references.setdefault(same_stream(one), []).append(one)
     return [

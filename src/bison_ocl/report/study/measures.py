@@ -99,6 +99,13 @@ def plus_minus(mean: float, std: float | None, decimals: int = 1, sign: str = " 
     return f"{mean:z,.{decimals}f}" + ("" if certain else f"{sign}{std:,.{decimals}f}")
 
 
+def with_unit(measure: Measure, label: str = "") -> str:
+    """The label with its unit, where that is not percent."""
+    return (label or measure.label) + (
+        f" ({measure.unit})" if measure.unit not in ("%", "") else ""
+    )
+
+
 def relative(measure: Measure, baselines: Mapping[Place, float], to: str) -> Measure:
     """A measure as a multiple of what a baseline has in the same place on average."""
 

@@ -32,7 +32,17 @@ def method_name(method: str, declared: str | None = None) -> str:
     """`er + ncm` as `ER + NCM`; the title that a record declares where the method is not known."""
     name, plus, rule = method.partition(" + ")
     found = known(name)
-    return (found.title if found else declared or name.upper()) + plus + rule.upper()
+    return (found.title if found else declared or name.upper()) + plus + rule_name(rule)
+
+
+def rule_name(rule: str) -> str:
+    """`averaged+ld-mirror` as `averaged LD (mirror)`."""
+    weights, plus, readout = rule.rpartition("+")
+    if readout == AVERAGED:
+        return readout
+    name, *options = readout.split("-")
+    listed = f" ({', '.join(options)})" if options else ""
+    return weights + " " * bool(plus) + name.upper() + listed
 
 
 def data_name(data: str) -> str:
@@ -60,6 +70,9 @@ def data_option(name: str, value: Any) -> str:
     )
     return validation or f"{name}={value}"
 
+
+AVERAGED = "averaged"
+"""the readout of a method's own rule on averaged weights"""
 
 CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
 """the paper's"""
@@ -89,7 +102,7 @@ def variant(run: Spec, usual: Mapping[str, Any] | None = None, shown: Collection
         for name, value in run.settings.items()
         if name not in shown and (name not in expected or expected[name] != value)
     }
-    if isinstance(run, Entry) and run.tells_precision and run.precision != usual_precision(run):
+    if isinstance(run, Entry) and run.mixed_precision and run.precision != usual_precision(run):
         changed["precision"] = run.precision
     return ", ".join(f"{name}={as_set(value)}" for name, value in changed.items())
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -23,14 +23,17 @@ from bison_ocl.report.study.names import preset
 
 @dataclass(frozen=True)
 class Study:
-    """The records by item, in order of appearance, and what a reader should know."""
+    """The records by item, in order of appearance, and warnings to the reader."""
 
     items: dict[str, list[Entry]]
     warnings: list[str]
 
 
-def load(*paths: Path) -> Study:
-    """The records of files, or of folders and the folders in them."""
+def load(*paths: Path, methods: Collection[str] = ()) -> Study:
+    """The records of files, or of folders and the folders in them.
+
+    methods: those to keep, by default all; AI is filled in before the others are left out.
+    """
     warnings: list[str] = []
     found: dict[str, list[Record]] = {item: [] for item in ITEMS}
     files = chain.from_iterable(map(results_in, paths))
@@ -45,12 +48,29 @@ def load(*paths: Path) -> Study:
         listed = " and ".join(map(str, paths))
         raise UserError(f"no finished run: there is no line in {listed}")
     everything = [record for records in kept.values() for record in records]
-    items = {item: prepared(records, beside=everything) for item, records in kept.items()}
+    items = {item: prepared(records, others=everything) for item, records in kept.items()}
     for item, records in items.items():
         compared = item not in ITEMS or ITEMS[item].intransigence
         warnings += missing_references(item, records) if compared else []
         warnings += doubts(item, records, compared)
-    return Study(items, warnings + commits(everything))
+    return chosen(Study(items, warnings + commits(everything)), methods)
+
+
+def chosen(study: Study, methods: Collection[str]) -> Study:
+    """The study of some methods, by any inference rule."""
+    known = {own_name(one.method) for records in study.items.values() for one in records}
+    if unknown := sorted(set(methods) - known):
+        raise UserError(f"no run of {unknown[0]!r}: there are runs of {', '.join(sorted(known))}")
+    kept = {
+        item: [one for one in records if not methods or own_name(one.method) in methods]
+        for item, records in study.items.items()
+    }
+    return replace(study, items={item: records for item, records in kept.items() if records})
+
+
+def own_name(method: str) -> str:
+    """`er` of `er + ncm`."""
+    return method.partition(" + ")[0]
 
 
 # --- files ---
@@ -87,7 +107,7 @@ def read(path: Path, warnings: list[str]) -> list[Record]:
     """The records of a file. A cut-off last line is left out and said."""
     lines, torn = split(path)
     if torn:
-        warnings.append(f"{item_of(path)}: {path.name} ends in a cut-off line, left out here")
+        warnings.append(f"{item_of(path)}: {path.name} ends in a cut-off line, which is left out")
     return [from_values(with_printable_names(as_values(record))) for record in parsed(lines, path)]
 
 
@@ -95,63 +115,64 @@ def read(path: Path, warnings: list[str]) -> list[Record]:
 
 
 def once(item: str, records: Sequence[Record], warnings: list[str]) -> list[Record]:
-    """Each run once, and a word about those that are there twice."""
+    """Each run once, with a warning about those that are there twice."""
     kept = by_identity(records)
     if repeated := len(records) - len(kept):
         warnings.append(
             f"{item}: {plural(repeated, 'line')} of runs that are there twice; the later counts, "
-            "unless it was scored by fewer rules; where their accuracies agree, all rules count"
+            "unless it was scored by fewer rules; if their accuracies agree, all rules count"
         )
     return list(kept.values())
 
 
 def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[Record]:
-    """Runs with as many tasks as the first of their experiment, and a word about the others."""
+    """Runs with as many tasks as the first of their experiment, with a warning about the others."""
     lengths: dict[str, int] = {}
     for record in records:
         lengths.setdefault(record.experiment, len(record.accuracy))
     alike = [len(record.accuracy) == lengths[record.experiment] for record in records]
     kept = [record for record, same in zip(records, alike, strict=True) if same]
     other = [record for record, same in zip(records, alike, strict=True) if not same]
-    method = "of more or fewer tasks than the first of the same method, left out"
-    warnings += told(item, other, method)
+    warnings += counted(item, other, "left out: the first of the same method has other tasks")
     return kept
 
 
-def prepared(records: Sequence[Record], beside: Sequence[Record] = ()) -> list[Entry]:
-    """Entries by rule, with AI; the FINE-TUNE runs may be `beside` them.
+def prepared(records: Sequence[Record], others: Sequence[Record] = ()) -> list[Entry]:
+    """Entries by rule, with AI; FINE-TUNE runs may be among the others.
 
-    A precision that all runs share is how they were executed, not what tells one from another.
+    A precision that all runs share does not distinguish them.
     """
     mixed = len({record.precision for record in records}) > 1
-    return with_intransigence(list(by_rule(records, mixed)), beside)
+    return with_intransigence(list(by_rule(records, mixed)), others)
 
 
-# --- what a reader should know ---
+# --- warnings ---
 
 
 def missing_references(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs have no FINE-TUNE run on their stream, in one line."""
     alone = [record for record in own(records) if record.reference is None]
-    return told(item, alone, "without AI, for FINE-TUNE did not run on the same stream")
+    return counted(item, alone, "without AI: FINE-TUNE did not run on the same stream")
 
 
 def doubts(item: str, records: Sequence[Entry], compared: bool = True) -> list[str]:
-    """What may be wrong with the numbers themselves. compared: whether AI is looked at."""
+    """Warnings about the numbers themselves. compared: whether AI is reported."""
     references = other_references(item, records) if compared else []
     return references + other_images(item, records) + diverged(item, records)
 
 
 def other_references(item: str, records: Sequence[Entry]) -> list[str]:
-    """How many runs have their AI from FINE-TUNE that was run otherwise, in one line."""
+    """How many runs have their AI from FINE-TUNE with other settings, in one line."""
     found = [other for record in own(records) if (other := differing(record))]
     names = ", ".join(sorted({name for other in found for name in other}))
-    told = f"{item}: AI of {plural(len(found), 'run')} is against FINE-TUNE with another {names}"
-    return [told] if found else []
+    text = (
+        f"{item}: AI of {plural(len(found), 'run')} is relative to FINE-TUNE with another {names}"
+    )
+    return [text] if found else []
 
 
 def differing(record: Entry) -> list[str]:
-    """What was set for a run, but not for the FINE-TUNE run that its AI is measured against."""
+    """The settings in which a run and the FINE-TUNE run of its AI differ."""
     reference, usual = record.reference_run, preset(record.method, record.data)
     if reference is None or not usual:
         return []
@@ -165,11 +186,11 @@ def other_images(item: str, records: Sequence[Entry]) -> list[str]:
     """Which experiments have runs on different images, in one line."""
     firsts: dict[str, Entry] = {}
     found = [one for one in own(records) if differ(one, firsts.setdefault(one.experiment, one))]
-    return told(item, found, "on other images than the first of the same method")
+    return counted(item, found, "on other images than the first of the same method")
 
 
 def diverged(item: str, records: Sequence[Entry]) -> list[str]:
-    """Which runs met numbers beyond all bounds, in one line; steps with such are refused."""
+    """Which runs had a loss that was not finite, in one line; such steps are refused."""
     kept = own(records)
     lost = [r for r in kept if r.refused_steps or (r.losses and None in r.losses.loss)]
     refused = sum(record.refused_steps for record in lost)
@@ -178,19 +199,19 @@ def diverged(item: str, records: Sequence[Entry]) -> list[str]:
     return [f"{item}: {found} {first_of(lost)}: lower lr"] if lost else []
 
 
-def told(item: str, found: Sequence[Record], what: str) -> list[str]:
-    """How many runs there are of a kind, in one line; none where there are none."""
-    return [f"{item}: {plural(len(found), 'run')} {what} {first_of(found)}"] if found else []
+def counted(item: str, found: Sequence[Record], kind: str) -> list[str]:
+    """The number of runs of a kind and the first of them, in one line."""
+    return [f"{item}: {plural(len(found), 'run')} {kind} {first_of(found)}"] if found else []
 
 
 def first_of(records: Sequence[Record]) -> str:
-    """Which of some runs to look at first."""
+    """The first of some runs."""
     first = records[0]
     return f"(first: {first.method}, {first.data}, seed {first.seed})"
 
 
 def commits(records: Sequence[Record]) -> list[str]:
-    """Whether the records come from one state of the source, in a line for each doubt."""
+    """Warnings about records from several commits or from edited source."""
     counts = Counter(str(record.commit or "unknown") for record in records)
     found = []
     if len(counts) > 1:
@@ -202,7 +223,7 @@ def commits(records: Sequence[Record]) -> list[str]:
 
 
 def short(commit: str) -> str:
-    """A commit as people write it; +changed stays."""
+    """The first eight digits of a commit, and `+changed`."""
     name, plus, changed = commit.partition("+")
     return name[:8] + plus + changed
 

@@ -7,108 +7,138 @@ from collections.abc import Callable, Mapping, Sequence
 from bison_ocl.report.study import measures, names
 from bison_ocl.report.study.classes import SIMILAR, newest
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.groups import Group, compared, grouped, own
+from bison_ocl.report.study.experiments import Experiment, compared, experiments, own
+from bison_ocl.report.study.labels import MAIN_METHOD
+from bison_ocl.report.study.machines import hardware
 from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, METRICS, Measure
 from bison_ocl.report.study.places import Place
 from bison_ocl.report.tables.build import by_measure, by_memory
-from bison_ocl.report.tables.cells import Table
-from bison_ocl.report.tables.cost import efficiency, time
+from bison_ocl.report.tables.costs import PEAK_NOTE, costs, relative
+from bison_ocl.report.tables.table import Table
+
+Experiments = Sequence[Experiment]
 
 
-def tables(item: str, records: Sequence[Entry]) -> list[Table]:
+def tables_of(item: str, records: Sequence[Entry]) -> list[Table]:
     """All tables of an item; an overview where its own have nothing to show."""
-    groups = grouped(records)
-    found = [table for table in LAYOUTS.get(item, summary)(item, groups) if table.columns]
-    return found or summary(item, groups)
+    found = experiments(item, records)
+    made = [table for table in LAYOUTS.get(item, summary)(item, found) if table.columns]
+    return made or summary(item, found)
 
 
 def overview(item: str, records: Sequence[Entry]) -> list[Table]:
-    """AA, AF and AI of whatever was run."""
-    return summary(item, grouped(records))
+    """The summary of any runs."""
+    return summary(item, experiments(item, records))
 
 
-def summary(item: str, groups: Sequence[Group]) -> list[Table]:
+def summary(item: str, found: Experiments) -> list[Table]:
     """AA, AF and AI; where tasks share classes, anytime accuracy too."""
-    anytime = {group.place for group in groups if group.values(measures.A_AUC.of)}
+    anytime = {one.place for one in found if one.values(measures.A_AUC.of)}
 
     def shown(place: Place) -> Sequence[Measure]:
         return (*METRICS, measures.A_AUC) if place in anytime else METRICS
 
-    return [by_measure(item, groups, shown)]
+    return [by_measure(item, found, shown)]
 
 
-def table1(item: str, groups: Sequence[Group]) -> list[Table]:
+def table1(item: str, found: Experiments) -> list[Table]:
     """AA, AF in both conventions and AI of every method, dataset and memory."""
     files = {"accuracy": AA, "forgetting": AF_TABLE, "forgetting-text": AF, "intransigence": AI}
-    return [
-        by_memory(
-            item,
-            own(groups),
-            measure,
-            name=f"{item}-{name}",
-        )
-        for name, measure in files.items()
-    ]
+    return [by_memory(item, own(found), one, f"{item}-{name}") for name, one in files.items()]
 
 
-def accuracy(item: str, groups: Sequence[Group]) -> list[Table]:
+def accuracy(item: str, found: Experiments) -> list[Table]:
     """AA over memories."""
-    return [by_memory(item, compared(groups))]
+    return [by_memory(item, compared(found))]
 
 
-def balance(item: str, groups: Sequence[Group]) -> list[Table]:
-    return [by_measure(item, own(groups))]
+def balance(item: str, found: Experiments) -> list[Table]:
+    return [by_measure(item, own(found))]
 
 
-def curves(item: str, groups: Sequence[Group]) -> list[Table]:
+def curves(item: str, found: Experiments) -> list[Table]:
     """AA after each task."""
-    tasks = {group.place: len(group.first.accuracy) for group in groups}
+    tasks = {one.place: len(one.first.accuracy) for one in found}
 
     def shown(place: Place) -> Sequence[Measure]:
         return [measures.after_task(task) for task in range(tasks.get(place, 0))]
 
-    return [by_measure(item, own(groups), shown)]
+    return [by_measure(item, own(found), shown)]
 
 
-def ablation(item: str, groups: Sequence[Group]) -> list[Table]:
+def ablation(item: str, found: Experiments) -> list[Table]:
     meaning = "DC: dual classifiers; PAL: proxy-anchor loss; PAF: proxy alignment feedback"
-    notes = (meaning,)
-    return [by_measure(item, compared(groups), heading="BISON", category="parts", notes=notes)]
+    kept, notes = compared(found), (meaning,)
+    return [by_measure(item, kept, heading="BISON", category="parts", notes=notes)]
 
 
-def directions(item: str, groups: Sequence[Group]) -> list[Table]:
+def directions(item: str, found: Experiments) -> list[Table]:
     meaning = "bs: from buffer to stream; sb: from stream to buffer"
-    notes = (meaning,)
-    return [by_measure(item, compared(groups), heading="(PAL, PAF)", category="", notes=notes)]
+    kept, notes = compared(found), (meaning,)
+    return [by_measure(item, kept, heading="(PAL, PAF)", category="", notes=notes)]
 
 
-def confusion(item: str, groups: Sequence[Group]) -> list[Table]:
-    """Column precision of the newest classes: of the images given one, the share that is right."""
-    found: dict[Place, dict[int, None]] = {}
-    for group in compared(groups):
-        for record in group.records:
+def confusion(item: str, found: Experiments) -> list[Table]:
+    """Precision of the newest classes: of the images predicted as one, the share that is right."""
+    labels: dict[Place, dict[int, None]] = {}
+    for one in compared(found):
+        for record in one.records:
             if record.confusion:
-                found.setdefault(group.place, {}).update(dict.fromkeys(newest(record)))
+                labels.setdefault(one.place, {}).update(dict.fromkeys(newest(record)))
 
     def shown(place: Place) -> Sequence[Measure]:
-        labels = found.get(place, {})
-        return [measures.precision(label, names.class_name(place.data, label)) for label in labels]
+        at = labels.get(place, {})
+        return [measures.precision(label, names.class_name(place.data, label)) for label in at]
 
-    meaning = "precision: ours is the mean over runs, the paper's that of its mean matrix"
-    return [by_measure(item, compared(groups), shown, notes=(meaning,))]
+    meaning = "precision: ours is the mean over runs, the paper's is that of its mean matrix"
+    return [by_measure(item, compared(found), shown, notes=(meaning,))]
 
 
-def similar_pairs(item: str, groups: Sequence[Group]) -> list[Table]:
-    """How far similar classes are taken for each other."""
+def similar_pairs(item: str, found: Experiments) -> list[Table]:
+    """How often similar classes are confused."""
 
     def shown(place: Place) -> Sequence[Measure]:
         pairs = SIMILAR.get((place.data, place.stream))
         return measures.similar(pairs) if pairs else ()
 
-    return [by_measure(item, compared(groups), shown, notes=("at the end, mean over classes",))]
+    return [by_measure(item, compared(found), shown, notes=("at the end, mean over classes",))]
 
 
-LAYOUTS: Mapping[str, Callable[[str, Sequence[Group]], list[Table]]] = {
+def time(item: str, found: Experiments) -> list[Table]:
+    """Seconds per run, and multiples of ER's."""
+    total = measures.TOTAL
+    return [costs(item, found, (total, relative(total, found), *measures.PARTS))]
+
+
+def efficiency(item: str, found: Experiments) -> list[Table]:
+    """Parameters and peak GPU memory, and multiples of ER's."""
+    pairs = [(one, relative(one, found)) for one in (measures.PARAMETERS, measures.PEAK)]
+    return [costs(item, found, [one for pair in pairs for one in pair], PEAK_NOTE)]
+
+
+def beyond(item: str, found: Experiments) -> list[Table]:
+    """AA of every readout over memories, and the time of every network as a multiple of BISON's."""
+    trained = compared(own(found))
+    machine = hardware([record for one in trained for record in one.records])
+    notes = ("tests: all readouts of a network together", *machine)
+    return [
+        by_memory(item, compared(found), notes=(READOUTS,)),
+        *(
+            by_memory(item, trained, relative(one, trained, MAIN_METHOD), name, notes, tested=False)
+            for name, one in (
+                (f"{item}-training", measures.TRAIN),
+                (f"{item}-tests", measures.TEST),
+            )
+        ),
+    ]
+
+
+READOUTS = (
+    "averaged: on averaged weights; LD: by a linear discriminant; NCM: by nearest class mean; "
+    "mirror: with mirror images; a row without these: the method's own rule"
+)
+
+LAYOUTS: Mapping[str, Callable[[str, Experiments], list[Table]]] = {
     "table1": table1,
     "ablation": ablation,
     "ncm": accuracy,
@@ -120,6 +150,6 @@ LAYOUTS: Mapping[str, Callable[[str, Sequence[Group]], list[Table]]] = {
     "balance": balance,
     "feature-enhancement": accuracy,
     "efficiency": efficiency,
-    "beyond": accuracy,
+    "beyond": beyond,
 }
 """By item; what is not here gets an overview."""

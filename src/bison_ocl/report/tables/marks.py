@@ -1,4 +1,4 @@
-"""Best and runner-up of a table, and the test between its lines."""
+"""Best and runner-up of each column, and the paired test between rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from bison_ocl.report.study.significance import holm, sign_flip
-from bison_ocl.report.tables.cells import LEVEL, Cell, Table
+from bison_ocl.report.tables.table import LEVEL, Comparison, Table
 
 DIGITS = 9
 """up to which means are compared: beyond them, sums in another order differ"""
@@ -14,17 +14,17 @@ DIGITS = 9
 
 def marked(table: Table, tested: bool = True) -> Table:
     """The table with the ranks of each column, and with p-values."""
-    cells = [list(line.cells) for line in table.lines]
-    rows = [row for row, line in enumerate(table.lines) if not line.label.reference]
+    cells = [list(row.cells) for row in table.rows]
+    rows = [number for number, row in enumerate(table.rows) if not row.label.reference]
     for number in range(len(table.columns)):
         rank(table, cells, rows, number)
         if tested:
             test(table, cells, rows, number)
-    lines = zip(table.lines, cells, strict=True)
-    return replace(table, lines=tuple(replace(line, cells=tuple(row)) for line, row in lines))
+    pairs = zip(table.rows, cells, strict=True)
+    return replace(table, rows=tuple(replace(row, cells=tuple(marks)) for row, marks in pairs))
 
 
-def rank(table: Table, cells: list[list[Cell]], rows: Sequence[int], number: int) -> None:
+def rank(table: Table, cells: list[list[Comparison]], rows: Sequence[int], number: int) -> None:
     """Mark the best and the next best of a column; equal ones share a rank."""
     better = table.columns[number].measure.better
     found = {row: cells[row][number].ours for row in rows}
@@ -37,9 +37,9 @@ def rank(table: Table, cells: list[list[Cell]], rows: Sequence[int], number: int
             cells[row][number] = replace(cells[row][number], rank=1 + values.index(mean))
 
 
-def test(table: Table, cells: list[list[Cell]], rows: Sequence[int], number: int) -> None:
-    """Test the lines of a column against the main one, or where there is none against the best."""
-    main = next((row for row in rows if table.lines[row].label.main), None)
+def test(table: Table, cells: list[list[Comparison]], rows: Sequence[int], number: int) -> None:
+    """Test the rows of a column against the main row, or against the best if there is none."""
+    main = next((row for row in rows if table.rows[row].label.main), None)
     if main is None:
         main = next((row for row in rows if cells[row][number].rank == 1), None)
     if main is None:
@@ -53,7 +53,7 @@ def test(table: Table, cells: list[list[Cell]], rows: Sequence[int], number: int
 def against(
     main: Mapping[Hashable, float], others: Sequence[Mapping[Hashable, float]]
 ) -> list[float | None]:
-    """p of each, over the runs it shares with the main one, corrected for all that are tested."""
+    """p of each row, over the runs it shares with the main one, corrected for all tests."""
     shared = [[key for key in other if key in main] for other in others]
     tested = [
         sign_flip([other[key] for key in keys], [main[key] for key in keys])
@@ -65,7 +65,7 @@ def against(
 
 
 def least_seeds(table: Table) -> int:
-    """Pairs that a test needs to fall below the level, so many being made in a column."""
+    """Pairs that a test needs to fall below the level, corrected for the tests of a column."""
     columns = range(len(table.columns))
-    tests = max(sum(line.cells[n].p is not None for line in table.lines) for n in columns)
+    tests = max(sum(row.cells[n].p is not None for row in table.rows) for n in columns)
     return next(n for n in range(1, 64) if tests * 2 / 2**n < LEVEL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import fill
 
 from matplotlib.axes import Axes
@@ -13,8 +14,7 @@ from matplotlib.patches import Patch
 
 from bison_ocl.look import GREY
 from bison_ocl.report.figures.chart import Chart, Series
-from bison_ocl.report.figures.drawing.panel import draw
-from bison_ocl.report.figures.drawing.point_names import name_points
+from bison_ocl.report.figures.drawing.panel import draw, name_points, shortened
 from bison_ocl.report.figures.drawing.style import common_look, plotted
 
 MOST_COLUMNS = 3
@@ -29,26 +29,28 @@ PER_INCH = 15
 
 
 @common_look()
-def figure(charts: Sequence[Chart]) -> Figure:
-    """The charts as panels of one figure."""
-    made, places = grid(charts)
+def figure(charts: Sequence[Chart], width: float | None = None) -> Figure:
+    """The charts as panels of one figure. width: in inches, instead of 4.8 per panel."""
+    made, places = grid(charts, width)
     for chart, axes in zip(charts, places, strict=True):
-        draw(made, axes, chart)
-    legend(made, [one for chart in charts for one in chart.series if one.listed])
+        draw(made, axes, with_common_shades(chart, charts))
+    share_limits(charts, places)
+    legend(made, [one for chart in charts for one in chart.series if one.listed], width)
     notes = dict.fromkeys(note for chart in charts for note in chart.notes)
     text = fill(" ".join(notes), int(PER_INCH * made.get_figwidth()))
     made.supxlabel(text, fontsize=8, color=GREY)
     lay_out(made)
     for chart, axes in zip(charts, places, strict=True):
-        name_points(made, axes, [one for one in chart.series if one.kind == "points"])
+        name_points(axes, chart.series)
     return made
 
 
-def grid(charts: Sequence[Chart]) -> tuple[Figure, list[Axes]]:
+def grid(charts: Sequence[Chart], width: float | None) -> tuple[Figure, list[Axes]]:
     """An empty figure with a place for each chart."""
-    columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
+    fit = MOST_COLUMNS if width is None else max(1, round(width / WIDTH))
+    columns = 2 if len(charts) == 4 and fit > 2 else min(len(charts), fit)
     rows = -(-len(charts) // columns)
-    size = (WIDTH * columns, max(map(height, charts)) * rows)
+    size = (width or WIDTH * columns, max(map(height, charts)) * rows)
     made = Figure(figsize=size, layout="constrained")
     places: list[Axes] = made.subplots(rows, columns, squeeze=False).flatten().tolist()
     for spare in places[len(charts) :]:
@@ -63,14 +65,41 @@ def height(chart: Chart) -> float:
     return 1.3 + ROW * len(chart.y.names) if chart.y.names else HEIGHT
 
 
-def legend(made: Figure, series: Sequence[Series]) -> None:
-    """Each name once; above the panels, or beside a single one that has many."""
-    listed = {one.name: one for one in series if one.shade is None}
+# --- scales that panels share ---
+
+
+def with_common_shades(chart: Chart, charts: Sequence[Chart]) -> Chart:
+    """The chart with the range of the shades of all charts of its scale."""
+    alike = [one for one in charts if one is chart or (one.scale and one.scale == chart.scale)]
+    shades = [s.shade for one in alike for s in one.series if s.shade is not None]
+    return replace(chart, shades=(min(shades), max(shades))) if shades else chart
+
+
+def share_limits(charts: Sequence[Chart], places: Sequence[Axes]) -> None:
+    """Give panels of one scale the widest limits of them all."""
+    scales: dict[str, list[Axes]] = {}
+    for chart, axes in zip(charts, places, strict=True):
+        if chart.scale:
+            scales.setdefault(chart.scale, []).append(axes)
+    for alike in scales.values():
+        x, y = [axes.get_xlim() for axes in alike], [axes.get_ylim() for axes in alike]
+        for axes in alike:
+            axes.set_xlim(min(low for low, _ in x), max(high for _, high in x))
+            axes.set_ylim(min(low for low, _ in y), max(high for _, high in y))
+
+
+# --- legend ---
+
+
+def legend(made: Figure, series: Sequence[Series], width: float | None) -> None:
+    """Each name once, in order; above the panels, or right of a single one that has many."""
+    unshaded = {one.name: one for one in series if one.shade is None}
+    listed = sorted(unshaded.values(), key=lambda one: one.order)
     if not listed:
         return
-    handles = [handle(one) for one in listed.values()]
-    entry = 0.55 + 0.08 * max(map(len, listed))
-    if len(made.axes) == 1 and len(handles) > FEW:
+    handles = [handle(one) for one in listed]
+    entry = 0.55 + 0.08 * max(len(shortened(one.name)) for one in listed)
+    if len(made.axes) == 1 and len(handles) > FEW and width is None:
         made.set_figwidth(made.get_figwidth() + entry)
         made.legend(handles=handles, loc="outside right upper")
     else:
@@ -79,10 +108,11 @@ def legend(made: Figure, series: Sequence[Series]) -> None:
 
 
 def handle(series: Series) -> Line2D | Patch:
+    name = shortened(series.name)
     if series.kind == "bar":
-        return Patch(color=series.look.colour, label=series.name)
+        return Patch(color=series.look.colour, label=name)
     alone = {"linestyle": ""} if series.kind == "points" else {}
-    return Line2D([], [], label=series.name, **plotted(series.look) | alone)
+    return Line2D([], [], label=name, **plotted(series.look) | alone)
 
 
 def lay_out(made: Figure) -> None:

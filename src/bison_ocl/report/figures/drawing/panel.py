@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,12 @@ from bison_ocl.look import GREY, VERMILION
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, Series
 from bison_ocl.report.figures.curves import MOST_BANDS
 from bison_ocl.report.figures.drawing.style import DARK, plotted
+from bison_ocl.report.figures.point_names import named, offsets
 
 THICK = 0.7
 """of a bar, in rows"""
+LONGEST = 30
+"""characters of a name"""
 CENTRED: dict[str, Any] = {"horizontalalignment": "center", "verticalalignment": "center"}
 FRAMES: dict[str, dict[str, Any]] = {
     "largest error": {
@@ -39,7 +43,8 @@ def draw(figure: Figure, axes: Axes, chart: Chart) -> None:
     if chart.map is not None:
         draw_map(figure, axes, chart.map)
     curves = sum(one.kind == "curve" for one in chart.series)
-    shades = [one.shade for one in chart.series if one.shade is not None]
+    known = [one.shade for one in chart.series if one.shade is not None]
+    shades = chart.shades or (min(known, default=0), max(known, default=0))
     for one in chart.series:
         if one.kind == "bar":
             bar(axes, one)
@@ -47,7 +52,7 @@ def draw(figure: Figure, axes: Axes, chart: Chart) -> None:
             shaded(axes, one, shades)
         else:
             line(axes, one, band=curves <= MOST_BANDS)
-    if shades:
+    if known:
         first = next(one for one in axes.collections if one.get_label() == "ours")
         figure.colorbar(first, ax=axes, label=chart.shade, pad=0.02)
     for guide in chart.guides:
@@ -80,7 +85,7 @@ def label(axis: Any, described: Axis) -> None:
         axis._set_axes_scale("log", base=2)
         axis.set_minor_locator(NullLocator())
     if described.names:
-        axis.set_ticks(range(len(described.names)), described.names)
+        axis.set_ticks(range(len(described.names)), map(shortened, described.names))
     elif described.ticks:
         axis.set_ticks(described.ticks, [f"{tick:g}" for tick in described.ticks])
 
@@ -101,9 +106,9 @@ def line(axes: Axes, one: Series, band: bool) -> None:
         axes.fill_between(one.x, *ends, color=one.look.colour, alpha=0.13, linewidth=0)
 
 
-def shaded(axes: Axes, one: Series, shades: list[float]) -> None:
+def shaded(axes: Axes, one: Series, shades: tuple[float, float]) -> None:
     """Points whose colour is a number: ours with error bars, the paper's as crosses."""
-    scale: dict[str, Any] = {"cmap": "viridis_r", "vmin": min(shades), "vmax": max(shades) + 1e-9}
+    scale: dict[str, Any] = {"cmap": "viridis_r", "vmin": shades[0], "vmax": shades[1] + 1e-9}
     if one.look.marker == "x":
         look: dict[str, Any] = {"marker": "x", "s": 22, "linewidth": 1.3}
     else:
@@ -165,3 +170,29 @@ def outline(frame: Frame) -> Rectangle:
     made = Rectangle(corner, size, size, fill=False, label=frame.kind, **FRAMES[frame.kind])
     made.set_clip_on(False)  # at the edge, half of it lies outside
     return made
+
+
+def name_points(axes: Axes, points: Sequence[Series]) -> None:
+    """Write the names of points, clear of all points; the layout must be done."""
+    box = axes.get_window_extent()
+    inches = [side / axes.figure.get_dpi() for side in (box.width, box.height)]
+    ways = offsets(points, axes.get_xlim(), axes.get_ylim(), *(72 * side for side in inches))
+    for one, (across, up, tied) in zip(named(points), ways, strict=True):
+        label = axes.annotate(
+            one.text,
+            (one.x[0], one.y[0]),
+            xytext=(across, up),
+            textcoords="offset points",
+            fontsize=8.5,
+            bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3},  # over lines
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6} if tied else None,
+            zorder=5,
+            **CENTRED,
+        )
+        label.set_in_layout(False)  # it was placed in the layout there is
+
+
+def shortened(name: str) -> str:
+    """A long name without its middle."""
+    half = LONGEST // 2
+    return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"

@@ -1,4 +1,4 @@
-"""A table as a value: lines of cells, ours beside the paper's."""
+"""A table as a value: rows of our runs, each compared with the paper's number."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ class Column:
     """What a column is."""
 
     place: Place
-    group: str
+    block: str
+    """the columns that are printed together"""
     label: str
     measure: Measure
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The runs of a line in a column; none of them: the cell is missing."""
+class Comparison:
+    """The runs of a row in a column with the paper's number; missing if there are no runs."""
 
     values: Mapping[Hashable, float] = field(default_factory=dict)
-    """by stream and seed, so that lines can be paired"""
+    """by stream and seed, for paired tests"""
     paper: Published | None = None
     over_tasks: float | None = None
     rank: int = 0
     """1 for the best, 2 for the runner-up"""
     p: float | None = None
-    """that it does not differ from the main line, corrected"""
+    """of the hypothesis that it equals the main row, corrected for the number of tests"""
 
     @cached_property
     def ours(self) -> Spread | None:
@@ -55,7 +56,7 @@ class Cell:
 
     @property
     def differs(self) -> bool:
-        """Whether it differs from the main line, significantly."""
+        """Whether it differs from the main row significantly."""
         return self.p is not None and self.p < LEVEL
 
     def distance(self, unit: str) -> Size | None:
@@ -67,49 +68,49 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A label and a cell for each column."""
+class Row:
+    """A label and a comparison for each column."""
 
     label: Label
-    cells: tuple[Cell, ...]
+    cells: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Everything the text, Markdown, LaTeX and CSV of a table are made from."""
+    """What every format of a table is made from."""
 
     name: str
     """of its files"""
     title: str
     columns: tuple[Column, ...]
-    lines: tuple[Line, ...] = ()
+    rows: tuple[Row, ...] = ()
     heading: str = "method"
     category: str = "kind"
     planned: int | None = None
-    """runs of a whole cell"""
+    """runs of a complete cell"""
     notes: tuple[str, ...] = ()
 
-    def groups(self) -> dict[str, list[int]]:
-        """The columns of each group, by number."""
+    def blocks(self) -> dict[str, list[int]]:
+        """The columns of each block, by number."""
         found: dict[str, list[int]] = {}
         for number, column in enumerate(self.columns):
-            found.setdefault(column.group, []).append(number)
+            found.setdefault(column.block, []).append(number)
         return found
 
     def only(self, numbers: Sequence[int]) -> Table:
         """Some of the columns."""
-        lines = (replace(one, cells=tuple(one.cells[i] for i in numbers)) for one in self.lines)
-        return replace(self, columns=tuple(self.columns[i] for i in numbers), lines=tuple(lines))
+        rows = (replace(one, cells=tuple(one.cells[i] for i in numbers)) for one in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in numbers), rows=tuple(rows))
 
     def compared(self, number: int) -> bool:
         """Whether the paper has anything in a column."""
-        return any(line.cells[number].paper is not None for line in self.lines)
+        return any(row.cells[number].paper is not None for row in self.rows)
 
     @property
     def kinds(self) -> bool:
-        """Whether lines have a category."""
-        return any(line.label.category for line in self.lines)
+        """Whether rows have a category."""
+        return any(row.label.category for row in self.rows)
 
     @property
-    def cells(self) -> list[Cell]:
-        return [cell for line in self.lines for cell in line.cells]
+    def cells(self) -> list[Comparison]:
+        return [cell for row in self.rows for cell in row.cells]

@@ -1,0 +1,75 @@
+"""Accuracy of every method at every memory size, ours and the paper's (Tables 1, 3 and A3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from bison_ocl.experiments.plan.paper import REFERENCE
+from bison_ocl.look import PALETTE, Look
+from bison_ocl.report.figures.chart import Axis, Chart, Series
+from bison_ocl.report.figures.panels import Panel, by_stream, compared, seeds, stream_title
+from bison_ocl.report.study import paper
+from bison_ocl.report.study.measures import AA
+from bison_ocl.report.study.names import memory_name, method_name
+
+NOTE = "Filled: ours ± one standard deviation. Hollow: the paper's."
+APART = 0.22
+"""between the memory sizes of a row"""
+
+
+def accuracy(panels: Sequence[Panel]) -> list[Chart]:
+    """One chart per stream, one row per method, one colour per memory size."""
+    kept = compared(panels)
+    sizes = sorted({panel.place.memory for panel in kept})
+    known = chain.from_iterable(quoted(panel) for panel in kept)
+    order = list(dict.fromkeys([*known, *(one.title for panel in kept for one in panel.lines)]))
+    return [chart(members, sizes, order) for members in by_stream(kept)]
+
+
+def chart(members: Sequence[Panel], sizes: Sequence[int], order: Sequence[str]) -> Chart:
+    ours = {one.title for panel in members for one in panel.lines}
+    theirs = {title for panel in members for title in quoted(panel)}
+    rows = [title for title in order if title in ours | theirs]
+    missing = [title for title in rows if title not in ours]
+    where = f"{stream_title(members)}, {seeds(members)}"
+    not_run = [f"Not run on {stream_title(members)}: {', '.join(missing)}."] if missing else []
+    return Chart(
+        where,
+        Axis("AA (%)", limits=(0, None)),
+        Axis(names=rows),
+        [
+            one
+            for number, panel in enumerate(members)
+            for colour in [PALETTE[sizes.index(panel.place.memory) % len(PALETTE)]]
+            for one in points(panel, rows, APART * (number - (len(members) - 1) / 2), colour)
+        ],
+        notes=[NOTE, *not_run],
+    )
+
+
+def quoted(panel: Panel) -> dict[str, float]:
+    """All that the paper prints of AA at a place, by the names of the methods."""
+    table = paper.source(panel.lines[0].item, "AA")
+    found = {
+        name: paper.printed(table, "AA", name, panel.place)
+        for name in paper.lines(table, "AA", panel.place.data)
+        if name != REFERENCE
+    }
+    return {method_name(name): number.mean for name, number in found.items() if number}
+
+
+def points(panel: Panel, rows: Sequence[str], shift: float, colour: str) -> list[Series]:
+    """Of one memory size: ours with their deviation, then the paper's."""
+    size = panel.place.memory
+    name, look, known = memory_name(size), Look(colour, "o"), quoted(panel)
+    found = []
+    for one in panel.lines:
+        over, y = one.over(AA.of), [rows.index(one.title) + shift]
+        error = [over.std or 0]
+        found.append(Series(name, look, [over.mean], y, "points", x_error=error, order=size))
+        if (printed := one.printed(AA.name)) is not None:
+            known[one.title] = printed
+    at = [rows.index(title) + shift for title in known]
+    theirs, hollow = list(known.values()), Look(colour, "D", hollow=True)
+    return [*found, Series(f"{name} (paper)", hollow, theirs, at, "points", listed=False)]

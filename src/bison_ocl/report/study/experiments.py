@@ -1,0 +1,150 @@
+"""Experiments: one method with one choice of settings over seeds, with a name and a look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bison_ocl.evaluate.metrics import Spread, accuracy_curve, spread
+from bison_ocl.look import GREY, PALETTE, Look, Marker
+from bison_ocl.methods import known
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.intransigence import same_stream
+from bison_ocl.report.study.labels import Label, label_of
+from bison_ocl.report.study.paper import printed
+from bison_ocl.report.study.places import Place, place_of
+
+Floats = npt.NDArray[np.float64]
+Number = Callable[[Entry], float | None]
+"""A number of a run; None where the run does not have it."""
+
+MARKERS: tuple[Marker, ...] = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "d")
+FEW = 2
+"""variants of a method that share its colour; more have colours of their own"""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One method with one choice of settings over its seeds, at the place where it is shown."""
+
+    item: str
+    place: Place
+    records: tuple[Entry, ...]
+    label: Label
+    look: Look
+
+    @property
+    def first(self) -> Entry:
+        return self.records[0]
+
+    @property
+    def method(self) -> str:
+        return self.first.method
+
+    @property
+    def title(self) -> str:
+        return self.label.text
+
+    @property
+    def rescored(self) -> bool:
+        """Whether the network of another experiment is scored here by another inference rule."""
+        return self.first.rule is not None
+
+    @property
+    def n(self) -> int:
+        return len(self.records)
+
+    def values(self, number: Number) -> dict[Hashable, float]:
+        """A number of each run that has it, by stream and seed, for paired tests."""
+        found = {same_stream(record): number(record) for record in self.records}
+        return {stream: value for stream, value in found.items() if value is not None}
+
+    def has(self, number: Number) -> bool:
+        """Whether every run has a number."""
+        return len(self.values(number)) == self.n
+
+    def over(self, number: Number) -> Spread:
+        """Mean and deviation of a number over the runs that have it."""
+        return spread(list(self.values(number).values()))
+
+    def curves(self) -> Floats:
+        """Average accuracy after each task, in percent [seeds, T]."""
+        return 100 * np.array([accuracy_curve(record.accuracy) for record in self.records])
+
+    def printed(self, metric: str) -> float | None:
+        """The paper's number; None for a stream or settings that the paper does not have."""
+        if self.label.reading:
+            return None
+        found = printed(self.item, metric, self.label.printed, self.place)
+        return None if found is None else found.mean
+
+
+def experiments(item: str, records: Iterable[Entry]) -> list[Experiment]:
+    """The experiments of an item in order of appearance.
+
+    FINE-TUNE keeps no memory: its runs are shown with every memory size on their stream.
+    """
+    name, found = label_of(item), dict[str, list[Entry]]()
+    for record in records:
+        found.setdefault(record.experiment, []).append(record)
+    groups = [(name(group[0]), tuple(group)) for group in found.values()]
+    others = [place_of(group[0]) for label, group in groups if not label.reference]
+    shown = [
+        Experiment(item, place, group, label, look_of(group[0].method))
+        for label, group in groups
+        for place in (label.reference and same_streams(group[0], others)) or [place_of(group[0])]
+    ]
+    return with_looks(shown)
+
+
+def same_streams(record: Entry, places: Sequence[Place]) -> list[Place]:
+    """The places on the stream of a run, each once."""
+    own = place_of(record)
+    return list(dict.fromkeys(place for place in places if place.stream_of == own.stream_of))
+
+
+def own(found: Iterable[Experiment]) -> list[Experiment]:
+    """Without networks that are scored again by another rule: they were trained once."""
+    return [one for one in found if not one.rescored]
+
+
+def compared(found: Iterable[Experiment]) -> list[Experiment]:
+    """Without FINE-TUNE, which runs as the reference of AI."""
+    return [one for one in found if not one.label.reference]
+
+
+# --- looks ---
+
+
+def with_looks(found: Sequence[Experiment]) -> list[Experiment]:
+    """Methods look the same in every figure; variants of one method, in every panel of a figure."""
+    titles: dict[str, set[str]] = {}
+    for one in found:
+        titles.setdefault(one.method, set()).add(one.title)
+    numbers: dict[str, int] = {}
+    drawn = []
+    for one in found:
+        several, look = len(titles[one.method]), one.look
+        plain = one.label.printed == one.method and not one.label.reading
+        if not (one.label.main or plain or several == 1):
+            other = numbered(numbers.setdefault(one.title, 1 + len(numbers)))
+            look = other if several > FEW else replace(look, marker=other.marker, dashes=":")
+        drawn.append(replace(one, look=look))
+    return drawn
+
+
+def look_of(method: str) -> Look:
+    """The look of a method, or of a method under another rule, such as `er + ncm`."""
+    name, _, rule = method.partition(" + ")
+    kind = known(name)
+    found = kind.look if kind else Look(GREY, "o")
+    return replace(found, hollow=True, dashes=":") if rule else found
+
+
+def numbered(place: int) -> Look:
+    """The look of a variant, by its place in a list."""
+    colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
+    return Look(colour, marker, "-" if place < len(PALETTE) else "--")

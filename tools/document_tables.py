@@ -1,0 +1,120 @@
+"""Write the tables of README.md and docs/BEYOND.md from the records, each between its two marks.
+
+PYTHONPATH=src python tools/document_tables.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import fmean
+
+from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
+from bison_ocl.experiments.records.results import RESULTS
+from bison_ocl.report.formats.markdown import escaped, grid
+from bison_ocl.report.study.names import method_name
+from bison_ocl.report.study.study import load, plural
+from bison_ocl.report.tables.layouts import tables_of
+from bison_ocl.report.tables.table import Comparison, Table
+
+PROJECT = Path(__file__).parents[1]
+RECORDS = PROJECT / "results"
+MAIN, BEYOND, OURS = "table1", "beyond", "bison-ald"
+CELLS = [(data, memory) for data in (C10, C100, MINI) for memory in MEMORIES[data]]
+SHORT = {C10: "C10", C100: "C100", MINI: "Mini"}
+MISSING, NOT_RUN = "–", "Not run yet."
+PARTS = {
+    "averaged weights, discriminant, mirror images": "ncm",
+    "discriminant, mirror images": "averaged+ncm",
+    "discriminant": "averaged+ncm-mirror",
+    "mirror images": "averaged+ld",
+}
+"""What each readout of BISON-ALD leaves out."""
+
+
+def tables(item: str, results: Path) -> list[Table]:
+    """The tables of an item's records; none where it has no record."""
+    there = (results / item / RESULTS).exists()
+    return tables_of(item, load(results / item).items[item]) if there else []
+
+
+def by_cell(table: Table, shown: Callable[[Comparison], str]) -> str:
+    """Rows of Markdown: one per method, a column for each dataset and memory size."""
+    places = [(column.place.data, column.place.memory) for column in table.columns]
+    head = ["method", *(f"{SHORT[data]} {memory / 1000:g}k" for data, memory in CELLS)]
+    rows = []
+    for row in table.rows:
+        name = f"**{row.label.text}**" if row.label.main else escaped(row.label.text)
+        ran = dict(zip(places, row.cells, strict=True))
+        cells = [ran.get(one, Comparison()) for one in CELLS]
+        rows.append([name, *map(shown, cells)])
+    return grid(head, rows, numbers=len(CELLS))
+
+
+def with_runs(cell: Comparison, item: str, decimals: int) -> str:
+    """`58.9`, or `58.9 (5)` where fewer seeds were run than planned; `–` for none."""
+    if cell.ours is None:
+        return MISSING
+    short = f" ({cell.ours.n})" if cell.ours.n < ITEMS[item].seeds else ""
+    return f"{cell.ours.mean:.{decimals}f}{short}"
+
+
+def ours_and_papers(cell: Comparison) -> str:
+    """`51.4 / 52.5`."""
+    paper = f"{cell.paper.mean:.1f}" if cell.paper else MISSING
+    return f"{with_runs(cell, MAIN, 1)} / {paper}"
+
+
+def ablation(accuracy: Table) -> str:
+    """BISON-ALD without some of its parts: points of AA, mean over the cells that were run."""
+    cells = {row.label.text: row.cells for row in accuracy.rows}
+    whole, rows = cells.get(method_name(OURS), ()), []
+    for part, rule in PARTS.items():
+        other = cells.get(method_name(f"{OURS} + {rule}"), ())
+        pairs = zip(whole, other, strict=False)
+        lost = [b.ours.mean - a.ours.mean for a, b in pairs if a.ours and b.ours]
+        result = f"{fmean(lost):+.1f} ({plural(len(lost), 'cell')})" if lost else NOT_RUN
+        rows.append([part, f"`--also {rule}`", result])
+    return grid(("without", "readout", "points of AA"), rows)
+
+
+def between(text: str, name: str, lines: Iterable[str]) -> str:
+    """A document with other lines between its marks of a name."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"the document has no marks {begin.strip()} and {end.strip()}")
+    return before + begin + "\n".join(lines) + "\n" + end + after
+
+
+def readme(text: str, results: Path = RECORDS) -> str:
+    """README.md with the table of all methods."""
+    return between(text, "all methods", [by_cell(tables(MAIN, results)[0], ours_and_papers)])
+
+
+def beyond(text: str, results: Path = RECORDS) -> str:
+    """docs/BEYOND.md with its tables."""
+    made = dict.fromkeys(("accuracy", "training time", "test time", "ablation"), NOT_RUN)
+    if found := tables(BEYOND, results):
+        accuracy, training, tests = found
+        made["accuracy"] = by_cell(accuracy, lambda cell: with_runs(cell, BEYOND, 1))
+        made["training time"] = by_cell(training, lambda cell: with_runs(cell, BEYOND, 2))
+        made["test time"] = by_cell(tests, lambda cell: with_runs(cell, BEYOND, 2))
+        made["ablation"] = ablation(accuracy)
+    for name, lines in made.items():
+        text = between(text, name, [lines])
+    return text
+
+
+DOCUMENTS = {"README.md": readme, "docs/BEYOND.md": beyond}
+
+
+def main() -> None:
+    for name, written in DOCUMENTS.items():
+        path = PROJECT / name
+        path.write_text(written(path.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
