@@ -72,3 +72,14 @@ def test_a_variant_looks_the_same_in_every_panel() -> None:
     assert {line.title: line.look for line in first.lines} == {
         line.title: line.look for line in second.lines
     }
+
+
+def test_runs_of_one_name_on_two_machines_are_two_experiments() -> None:
+    plain = [replace(r, mixed_precision=True) for r in of("demo")]
+    on_cpu = [
+        replace(r, precision="fp32", environment=replace(r.environment, device_type="cpu"))
+        for r in plain
+        if r.method == "er"
+    ]
+    titles = [one.title for one in experiments("mine", [*plain, *on_cpu])]
+    assert titles == ["FINE-TUNE", "ER (tf32)", "BISON", "ER (fp32)"]

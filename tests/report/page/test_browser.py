@@ -19,6 +19,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from bison_ocl.report.page import write
+from bison_ocl.report.study.experiments import experiments
 from bison_ocl.report.study.study import Study, load
 from tests.report.records import records
 from tests.report.studies import prepared, study
@@ -264,15 +265,19 @@ def test_two_settings_make_a_grid_and_one_a_line(show: Open) -> None:
 
 
 def test_every_ticked_method_is_compared(show: Open, tmp_path: Path) -> None:
-    write(load(ROOT / "results" / "digits"), tmp_path / "digits.html")
+    digits = load(ROOT / "results" / "digits")
+    methods = {entry.method for entry in digits.items["digits"]}
+    write(digits, tmp_path / "digits.html")
     page = show(tmp_path / "digits.html", view="compare")
     ticked = visible(page, "#methods input:checked").count()
-    assert ticked == 16
-    assert page.locator(".barlayer .point").count() == 17  # GDumb by two learning rates
+    assert ticked == len(methods)
+    found = experiments("digits", digits.items["digits"])
+    assert page.locator(".barlayer .point").count() == len(found) > len(methods)  # GDumb has two
     page.select_option("#choice", "AA ↑ over lr")
     assert visible(page, ".scatterlayer .lines path").count() == 1
     page.check("#view-loss", force=True)
-    assert visible(page, ".missing").inner_text() == "Not shown: no run recorded a loss."
+    assert "No loss was recorded for" in visible(page, "figcaption").inner_text()
+    assert "GDumb" not in page.locator(".legendtext").all_text_contents()  # zeros are no loss
 
 
 def test_real_records_make_a_page(show: Open, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -97,7 +98,21 @@ def experiments(item: str, records: Iterable[Entry]) -> list[Experiment]:
         for label, group in groups
         for place in (label.reference and same_streams(group[0], others)) or [place_of(group[0])]
     ]
-    return with_looks(shown)
+    return with_looks(distinct(shown))
+
+
+def distinct(found: Sequence[Experiment]) -> list[Experiment]:
+    """The experiments by different names: those of one name at a place also name the precision.
+
+    tf32 is usual on a GPU and fp32 on a CPU, so that neither is named where it is alone.
+    """
+    counts = Counter((one.title, one.place) for one in found)
+    return [
+        replace(one, label=replace(one.label, text=f"{one.title} ({one.first.precision})"))
+        if counts[one.title, one.place] > 1
+        else one
+        for one in found
+    ]
 
 
 def same_streams(record: Entry, places: Sequence[Place]) -> list[Place]:
