@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.images import to_bytes
+from bison_ocl.learner.images.convert import to_bytes
 
 BYTES = np.arange(2 * 4 * 5 * 3, dtype=np.uint8).reshape(2, 4, 5, 3)
 WANTED = torch.from_numpy(BYTES.transpose(0, 3, 1, 2).copy())

@@ -20,7 +20,15 @@ from bison_ocl.methods.settings import built, configured
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.precision import checked_precision
 
-LEAST = {"memory": 0, "seed": 0, "classes": 1, "task_gap": 1, "refresh": 1, "calibration": 0}
+LEAST = {
+    "memory": 0,
+    "seed": 0,
+    "classes": 1,
+    "task_gap": 1,
+    "refresh": 1,
+    "calibration": 0,
+    "image_size": 1,
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,7 @@ class Arguments:
     refresh: int
     rule_name: str | None
     calibration: int
+    image_size: int | None
     execution: Execution
 
     @property
@@ -68,6 +77,7 @@ def checked(
     compile: bool,
     rule: str | None,
     calibration: int,
+    image_size: int | None,
 ) -> Arguments:
     """The arguments of a learner, refused if nothing can be built with them."""
     folder = cache_folder() / "compiled" if compile else None
@@ -83,6 +93,7 @@ def checked(
         method=method_of(method, settings),
         rule_name=rule,
         calibration=whole("calibration", calibration),
+        image_size=None if image_size is None else whole("image_size", image_size),
     )
     check_backbone(backbone, found.method)
     check_memory(found.method, found.memory)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import checked
 from bison_ocl.learner.arrival import Arrival
-from bison_ocl.learner.images import is_single, to_bytes
+from bison_ocl.learner.images.convert import is_single, to_bytes
 from bison_ocl.learner.kept.view import MemoryView, view
 from bison_ocl.learner.labels import Labels, for_images, plain_ids, plain_labels
 from bison_ocl.learner.predicting import REFRESH, Predicting
@@ -78,6 +78,9 @@ class Learner:
     class means over a large memory cost more than a step. `refresh=1` predicts by the last step, as
     a run does. Threads may share a learner: learning takes turns, predictions wait for nobody.
 
+    Images are arrays, or lists of arrays, PIL images, paths and bytes of files. `image_size` is the
+    side in pixels of the squares that they are resized to; without it all must have one size.
+
     `rule` is the inference rule: ncm, ncm-raw or ld, each also with -mirror; None for the method's
     own. With the setting `average`, such as 0.995, the averaged weights predict.
 
@@ -104,6 +107,7 @@ class Learner:
         compile: bool = False,
         rule: str | None = None,
         calibration: int = 0,
+        image_size: int | None = None,
         **settings: Any,
     ) -> None:
         made = checked(
@@ -120,6 +124,7 @@ class Learner:
             compile=compile,
             rule=rule,
             calibration=calibration,
+            image_size=image_size,
         )
         self.method = made.method
         self._training, self._predicting = Training(made), Predicting()
@@ -181,7 +186,7 @@ class Learner:
     def _arrivals(
         self, images: Any, labels: Iterable[Hashable], ids: Iterable[Hashable] | None
     ) -> list[Arrival]:
-        x, single = to_bytes(images), is_single(images)
+        x, single = self._bytes(images), is_single(images)
         y = plain_labels(for_images(single, labels))
         if len(x) != len(y):
             raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
@@ -269,11 +274,14 @@ class Learner:
         return list(self._current().labels) if self._training.knows else []
 
     def _scores(self, images: Any) -> tuple[Snapshot, Tensor]:
-        x = to_bytes(images)
+        x = self._bytes(images)
         self._training.check_shape(x)
         snapshot = self._current()
         with self._training.execution.active():
             return snapshot, snapshot.scores(x)
+
+    def _bytes(self, images: Any) -> Tensor:
+        return to_bytes(images, self._training.arguments.image_size)
 
     def _current(self) -> Snapshot:
         return self._predicting.current(self._training, self._turns)

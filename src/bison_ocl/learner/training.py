@@ -26,6 +26,9 @@ from bison_ocl.state import State
 FIRST_CAPACITY = 8
 """initial rows of the heads if the number of classes is not given; they double as needed"""
 
+LARGE = 224
+"""pixels of a side from which on a learner warns of the cost"""
+
 
 class Unlearnable(UserError):
     """Images that a step refuses."""
@@ -98,9 +101,21 @@ class Training:
         """Let images wait for their batch; the first one decides about the network."""
         if arrivals and self.body is None:
             shape, closed = tuple(arrivals[0].image.shape), self.classes is not None
+            self._warn_of_large_images(shape)
             self.start(self.origin.state(shape, self.classes or FIRST_CAPACITY, closed))
         self.held_back, others = self.held_back.share(arrivals)
         self.waiting = [*self.waiting, *others]
+
+    def _warn_of_large_images(self, shape: tuple[int, ...]) -> None:
+        """Say what a step will cost, before the network is made for these images."""
+        _, height, width = shape
+        if self.arguments.module is None and height * width >= LARGE * LARGE:
+            times = round(height * width / 32**2)
+            warnings.warn(
+                f"images of {height}x{width} pixels: a step takes about {times} times as long as "
+                f"with 32x32; set image_size=, such as 64, or give a backbone",
+                stacklevel=5,
+            )
 
     # --- steps and tasks ---
 

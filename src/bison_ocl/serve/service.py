@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.images import to_bytes
+from bison_ocl.learner.images.convert import to_bytes
 from bison_ocl.learner.learner import Learner
 from bison_ocl.serve.history import History
 from bison_ocl.serve.journal import Entry, Journal

@@ -32,8 +32,8 @@ STRIP = 1_000_000
 ORIENTATION = 0x0112
 
 
-def decode(content: bytes, side: int, name: str) -> Images:
-    """The image [3, side, side]; errors call it `name`."""
+def decode(content: bytes, side: int | None, name: str) -> Images:
+    """The image [3, side, side], or in its own size without a side; errors call it `name`."""
     if not content:
         raise UserError(f"{name} is empty (0 bytes): replace or remove it")
     try:
@@ -46,7 +46,7 @@ def decode(content: bytes, side: int, name: str) -> Images:
         raise UserError(f"{name} cannot be decoded ({why}): replace or remove it") from error
 
 
-def pixels(content: bytes, side: int) -> Images:
+def pixels(content: bytes, side: int | None) -> Images:
     """Decode, rotate upright, convert to RGB and resize."""
     try:
         image = Image.open(BytesIO(content), formats=FORMATS)
@@ -62,11 +62,11 @@ def pixels(content: bytes, side: int) -> Images:
             return finished(image, side)
 
 
-def finished(image: Image.Image, side: int) -> Images:
+def finished(image: Image.Image, side: int | None) -> Images:
     """The pixels of an opened image."""
     image.load()
     colour = in_colour(upright(image))
-    if colour.size != (side, side):
+    if side is not None and colour.size != (side, side):
         colour = colour.resize((side, side), Image.Resampling.BILINEAR)
     return np.ascontiguousarray(np.asarray(colour).transpose(2, 0, 1))
 

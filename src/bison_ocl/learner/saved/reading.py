@@ -81,6 +81,7 @@ class SavedLearner:
             "refresh": refresh,
             "precision": precision,
             "rule": rule,
+            "image_size": self.value("image_size", None),
             "calibration": Header(self.value("calibration", 0), "calibration").whole(),
         }
 

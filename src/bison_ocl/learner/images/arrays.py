@@ -1,4 +1,4 @@
-"""Convert the caller's images, in any usual layout, to bytes [N, 3, H, W]."""
+"""Arrays of images, in any usual layout, as bytes [N, 3, H, W]."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ ROUNDING = 1e-5
 LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels"
 
 
-def to_bytes(images: Any) -> Tensor:
-    """A copy of images as bytes: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch.
-
-    A single image counts as a batch of one.
-    """
+def array_to_bytes(images: Any) -> Tensor:
+    """Arrays: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch; one image or a batch."""
     x = images.detach().cpu() if isinstance(images, Tensor) else from_array(images)
     if x.ndim == 3:
         x = x[None]
@@ -35,11 +32,6 @@ def to_bytes(images: Any) -> Tensor:
     if 0 in x.shape[2:]:
         raise UserError(f"images must have pixels, not {list(x.shape)}: leave them out")
     return quantised(x).expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
-
-
-def is_single(images: Any) -> bool:
-    """Whether it is one image, not a batch."""
-    return getattr(images, "ndim", None) == 3
 
 
 def from_array(images: Any) -> Tensor:
