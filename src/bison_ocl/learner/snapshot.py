@@ -70,9 +70,9 @@ def taken(engine: Engine, rule: Rule | None, me: State, labels: Labels, step: in
 def is_due(step: int, snapshot: Snapshot | None, news: int, refresh: int) -> bool:
     """Whether a snapshot is too old at a step. news: the last step that met a new class.
 
-    At least every `refresh` steps, and soon after a new class: when twice as many steps have
+    At least every `refresh` steps, and soon after a new class: when three times as many steps have
     passed since then as at the last snapshot.
     """
     if snapshot is None or step - snapshot.step >= refresh:
         return True
-    return step > snapshot.step and step - news >= 2 * (snapshot.step - news)
+    return step > snapshot.step and step - news >= 3 * (snapshot.step - news)
