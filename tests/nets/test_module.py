@@ -133,7 +133,6 @@ class Nothing(nn.Module):
 @pytest.mark.parametrize(
     ("module", "why"),
     [
-        (nn.Flatten(), "nothing to train"),
         (nn.Linear(7, 2), "cannot take images"),
         (nn.Conv2d(3, 2, 1), r"must return features \[B, d\]"),
         (nn.Sequential(nn.Conv2d(3, 2, 1), Nothing()), r"not \[2, 0\]"),
@@ -143,6 +142,26 @@ class Nothing(nn.Module):
 def test_a_misfit_is_told_in_one_line(module: nn.Module, why: str) -> None:
     with pytest.raises(UserError, match=why):
         ModuleBackbone(module, (3, 2, 2))
+
+
+def test_a_frozen_module_runs_in_eval_mode_and_copies_nothing() -> None:
+    net = module().requires_grad_(False)
+    backbone = ModuleBackbone(net, SHAPE)
+    params, stats = start(backbone)
+    assert (backbone.frozen, params) == (True, {})
+    assert stats.keys() == net.state_dict().keys()
+    z, after = backbone(params, stats, X, "train")
+    assert torch.equal(z, net.eval()(X))
+    assert after is stats
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_images_are_normalised_by_the_callers_numbers(frozen: bool) -> None:
+    net, normalise = module().requires_grad_(not frozen), ((0.1, 0.2, 0.3), (0.5, 0.6, 0.7))
+    backbone = ModuleBackbone(net, SHAPE, normalise)
+    z, _ = backbone(*start(backbone), X, "eval")
+    mean, deviation = (torch.tensor(part)[:, None, None] for part in normalise)
+    assert torch.equal(z, net.eval()((X - mean) / deviation))
 
 
 def test_lazy_modules_are_made_by_the_first_image() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from operator import index
 from typing import Any
 
@@ -18,6 +19,7 @@ from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_method
 from bison_ocl.methods.settings import built, configured
 from bison_ocl.methods.start import check_memory
+from bison_ocl.nets.module import Normalise
 from bison_ocl.nets.precision import checked_precision
 
 LEAST = {
@@ -45,6 +47,7 @@ class Arguments:
     rule_name: str | None
     calibration: int
     image_size: int | None
+    normalise: Normalise | None
     execution: Execution
 
     @property
@@ -78,6 +81,7 @@ def checked(
     rule: str | None,
     calibration: int,
     image_size: int | None,
+    normalise: object,
 ) -> Arguments:
     """The arguments of a learner, refused if nothing can be built with them."""
     folder = cache_folder() / "compiled" if compile else None
@@ -94,6 +98,7 @@ def checked(
         rule_name=rule,
         calibration=whole("calibration", calibration),
         image_size=None if image_size is None else whole("image_size", image_size),
+        normalise=mean_and_deviation(normalise, backbone),
     )
     check_backbone(backbone, found.method)
     check_memory(found.method, found.memory)
@@ -135,6 +140,26 @@ def check_backbone(backbone: object, method: Method) -> None:
         raise UserError(f"backbone={backbone!r}: expected a torch.nn.Module that returns features")
     if backbone is not None and method.filters != type(method).filters:
         raise UserError(f"filters={method.filters} has no effect with backbone: leave it out")
+
+
+def mean_and_deviation(value: Any, backbone: object) -> Normalise | None:
+    """Mean and standard deviation per channel, refused without a backbone of the caller's."""
+    if value is None:
+        return None
+    if backbone is None:
+        raise UserError("normalise is for backbone: leave it out, or give a backbone")
+    try:
+        mean, deviation = (tuple(float(number) for number in part) for part in value)
+        fits = len(mean) == len(deviation) == 3 and min(deviation) > 0
+        fits = fits and all(map(isfinite, mean + deviation))
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise UserError(
+            f"normalise={value!r}: expected (mean, deviation), three numbers each, such as "
+            f"((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))"
+        )
+    return mean, deviation
 
 
 def check_calibration(made: Arguments) -> None:

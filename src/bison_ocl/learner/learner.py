@@ -81,6 +81,10 @@ class Learner:
     Images are arrays, or lists of arrays, PIL images, paths and bytes of files. `image_size` is the
     side in pixels of the squares that they are resized to; without it all must have one size.
 
+    `backbone`: a module that maps images in [0, 1] to features [B, d], instead of the ResNet-18;
+    `normalise` gives it images minus a mean, divided by a deviation, of each channel. One without
+    trainable parameters stays frozen, in eval mode, and only heads train.
+
     `rule` is the inference rule: ncm, ncm-raw or ld, each also with -mirror; None for the method's
     own. With the setting `average`, such as 0.995, the averaged weights predict.
 
@@ -108,6 +112,7 @@ class Learner:
         rule: str | None = None,
         calibration: int = 0,
         image_size: int | None = None,
+        normalise: Sequence[Sequence[float]] | None = None,
         **settings: Any,
     ) -> None:
         made = checked(
@@ -125,6 +130,7 @@ class Learner:
             rule=rule,
             calibration=calibration,
             image_size=image_size,
+            normalise=normalise,
         )
         self.method = made.method
         self._training, self._predicting = Training(made), Predicting()

@@ -28,8 +28,9 @@ class Origin:
         made = self.arguments
         if self._backbone is None:
             asked_for = made.execution.backbone(made.method, shape)
-            given = made.module
-            self._backbone = asked_for if given is None else ModuleBackbone(given, shape)
+            self._backbone = asked_for
+            if made.module is not None:
+                self._backbone = ModuleBackbone(made.module, shape, made.normalise)
         me = first_state(
             made.method,
             made.seed,

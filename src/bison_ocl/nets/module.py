@@ -1,6 +1,7 @@
 """Use any nn.Module that maps images to features as a backbone.
 
-The module is never changed: passes run on a copy per thread, with the given parameters.
+The module is never changed: passes run on a copy per thread, with the given parameters. A module
+without trainable parameters is frozen: it runs in eval mode always, and only heads train.
 """
 
 from __future__ import annotations
@@ -16,15 +17,22 @@ from bison_ocl.nets.norm import Mode
 from bison_ocl.rng import Key
 from bison_ocl.threads import Own
 
+Normalise = tuple[tuple[float, ...], tuple[float, ...]]
+"""mean and standard deviation of each of three channels"""
+
 
 class ModuleBackbone:
     """A user's network, which starts with its own weights for any seed."""
 
     shares_passes = False
 
-    def __init__(self, module: nn.Module, shape: tuple[int, ...]) -> None:
-        self._module = copy.deepcopy(module)
+    def __init__(
+        self, module: nn.Module, shape: tuple[int, ...], normalise: Normalise | None = None
+    ) -> None:
+        """normalise: mean and standard deviation of each channel, for images in [0, 1]"""
+        self._module, self._normalise = copy.deepcopy(module), normalise
         self.features = width_of(self._module, shape)
+        self.frozen = not any(value.requires_grad for value in module.parameters())
         self._copies = Own()
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
@@ -35,7 +43,7 @@ class ModuleBackbone:
         """Buffers and frozen parameters."""
         named = self._module.named_parameters()
         frozen = {name: value for name, value in named if not value.requires_grad}
-        device = next(iter(params.values())).device
+        device = next((value.device for value in params.values()), torch.device("cpu"))
         return self._on(device, frozen | dict(self._module.named_buffers()))
 
     def start_from(self, params: dict[str, Tensor], stats: dict[str, Tensor]) -> None:
@@ -63,8 +71,14 @@ class ModuleBackbone:
         parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Features, and the statistics as updated by normalisation layers."""
+        if self._normalise is not None:
+            mean, deviation = (x.new_tensor(part)[:, None, None] for part in self._normalise)
+            x = (x - mean) / deviation
+        if self.frozen:  # changes nothing, so that nothing is copied
+            z: Tensor = torch.func.functional_call(self._copy("eval"), stats, (x,))
+            return z, stats
         moved = {name: value.clone() for name, value in stats.items()}
-        z: Tensor = torch.func.functional_call(self._copy(mode), (params, moved), (x,))
+        z = torch.func.functional_call(self._copy(mode), (params, moved), (x,))
         return z, moved
 
 
@@ -79,6 +93,4 @@ def width_of(module: nn.Module, shape: tuple[int, ...]) -> int:
     if not isinstance(z, Tensor) or z.ndim != 2 or z.shape[1] == 0:
         found = list(z.shape) if isinstance(z, Tensor) else type(z).__name__
         raise UserError(f"the backbone must return features [B, d], not {found}")
-    if not any(value.requires_grad for value in module.parameters()):
-        raise UserError("the backbone has nothing to train: give one with parameters")
     return int(z.shape[1])

@@ -66,7 +66,8 @@ class Design:
             name: torch.full((), value, device=device) for name, value in self.scalars.items()
         }
         params = tree.map_leaves(lambda leaf: in_format(leaf.to(dtype)), params)
-        return Net(params, self.backbone.statistics(params["backbone"]), self)
+        stats = self.backbone.statistics(params["backbone"])
+        return Net(params, tree.map_leaves(lambda leaf: leaf.to(device), stats), self)
 
 
 @dataclass
@@ -120,7 +121,7 @@ class Net:
 
     @property
     def dtype(self) -> torch.dtype:
-        return next(iter(self.params["backbone"].values())).dtype
+        return next(value for part in self.params.values() for value in part.values()).dtype
 
     def zeros(self) -> Params:
         """A gradient of zeros."""

@@ -82,6 +82,7 @@ class SavedLearner:
             "precision": precision,
             "rule": rule,
             "image_size": self.value("image_size", None),
+            "normalise": self.value("normalise", None),
             "calibration": Header(self.value("calibration", 0), "calibration").whole(),
         }
 

@@ -47,6 +47,7 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "steps_without_news": training.steps - training.news,
         "calibration": made.calibration,
         "image_size": made.image_size,
+        "normalise": made.normalise,
         "offered_to_hold_back": training.held_back.offered,
         "fit": None if predicting.fit is None else asdict(predicting.fit),
         "ids": encoded_ids(training.stored_ids()),
