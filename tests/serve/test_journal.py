@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from bison_ocl import UserError
-from bison_ocl.serve.journal import Entry, Journal, NotKept
+from bison_ocl.serve.entry import Entry
+from bison_ocl.serve.journal import Journal, NotKept
 from tests.test_learner import herd
 
 

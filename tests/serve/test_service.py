@@ -13,8 +13,9 @@ import torch
 
 from bison_ocl import Learner, UserError
 from bison_ocl.serve import history
+from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
-from bison_ocl.serve.journal import Entry, Journal
+from bison_ocl.serve.journal import Journal
 from bison_ocl.serve.service import Service, journal_of
 from bison_ocl.serve.status import status
 from tests.serve.serving import labelled, saved
@@ -226,6 +227,17 @@ def test_predictions_are_those_of_the_learner(path: Path, serve: Serve) -> None:
     sure = service.predict(x, reject_below=best.mean())
     assert [label for label, _ in sure] == service.learner.predict(x, reject_below=best.mean())
     assert {None} < {label for label, _ in sure}
+
+
+def test_a_learner_that_forgot_every_image_is_sure_of_nothing(path: Path, serve: Serve) -> None:
+    learner = Learner("bison", memory=20, filters=2)
+    x, y = labelled(20)
+    learner.observe(x, y, ids=["camera"] * 20)
+    learner.save(path)
+    service = serve(path)
+    assert service.forget(["camera"], None) == 20
+    assert [p for _, p in service.predict(x)] == [0.0] * 20
+    assert [label for label, _ in service.predict(x, reject_below=0.1)] == [None] * 20
 
 
 def test_a_missing_file_leaves_no_journal(tmp_path: Path, serve: Serve) -> None:

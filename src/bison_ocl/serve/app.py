@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -20,25 +19,12 @@ from bison_ocl.serve.bodies import Limits, asked, names, sent
 from bison_ocl.serve.guard import check_host, check_token
 from bison_ocl.serve.journal import NotKept
 from bison_ocl.serve.metrics import CONTENT_TYPE, exposition
+from bison_ocl.serve.pages import HEADERS, Answer, pages
 from bison_ocl.serve.refused import Refused
 from bison_ocl.serve.service import Service
 from bison_ocl.serve.status import status
 
 T = TypeVar("T")
-Answer = Callable[[Request], Awaitable[Response]]
-PAGE = {
-    "/": ("page.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/page.js": ("page.js", "text/javascript"),
-}
-HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
-}
 
 
 @dataclass
@@ -64,9 +50,7 @@ class Server:
             Route("/status", self.guarded(self.status)),
             Route("/health", self.health),
         ]
-        # The page holds no data: it asks for the token and then for /status.
-        pages = [Route(path, page(*file)) for path, file in PAGE.items()]
-        return Starlette(routes=[*routes, *pages])
+        return Starlette(routes=[*routes, *pages()])
 
     def guarded(self, answer: Answer) -> Answer:
         """Check who asks; answer errors in one line."""
@@ -133,12 +117,3 @@ class Server:
 async def done(threads: ThreadPoolExecutor, f: Callable[..., T], *arguments: Any) -> T:
     """The result of a function that a thread calls."""
     return await asyncio.get_running_loop().run_in_executor(threads, f, *arguments)
-
-
-def page(name: str, kind: str) -> Answer:
-    text = files("bison_ocl.serve.page").joinpath(name).read_text("utf-8")
-
-    async def answer(request: Request) -> Response:
-        return Response(text, headers=HEADERS, media_type=kind)
-
-    return answer

@@ -1,30 +1,20 @@
 """Journal of a served learner: images that were learned after the last save, one line each call.
 
-A line is on disk before its call is acknowledged. It begins with a checksum, so that a line torn by
-a kill is recognised and dropped.
+A line is on disk before its call is acknowledged; one that a kill has torn is dropped.
 """
 
 from __future__ import annotations
 
-import base64
 import fcntl
-import json
 import os
-import zlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch import Tensor
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.files.checkpoint import Header
 from bison_ocl.files.durable import sync_folder, write_errors
 from bison_ocl.files.lock import needing_locks, refusing
-from bison_ocl.learner.labels import decode, encode
+from bison_ocl.serve.entry import Entry, read, written
 
 LONGEST = 1 << 30
 """bytes of a line; a longer one is damage"""
@@ -32,17 +22,6 @@ LONGEST = 1 << 30
 
 class NotKept(UserError):
     """Images that the disk did not take, and that were not learned."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """The images [N, 3, H, W], labels and ids of one call."""
-
-    at: int
-    """images that the learner had tested before"""
-    x: Tensor
-    labels: list[Hashable]
-    ids: list[Hashable] | None = None
 
 
 class Journal:
@@ -112,31 +91,3 @@ class Journal:
     def size(self) -> int:
         """In bytes."""
         return os.fstat(self._file.fileno()).st_size
-
-
-def written(entry: Entry) -> bytes:
-    """An entry as a line: checksum and JSON."""
-    values = {
-        "at": entry.at,
-        "labels": [encode(label) for label in entry.labels],
-        "ids": None if entry.ids is None else [encode(one) for one in entry.ids],
-        "shape": list(entry.x.shape),
-        "images": base64.b64encode(entry.x.numpy().tobytes()).decode(),
-    }
-    text = json.dumps(values).encode()
-    return b"%08x %s\n" % (zlib.crc32(text), text)
-
-
-def read(line: bytes) -> Entry | None:
-    """The entry of a line; None for a torn one."""
-    checksum, _, text = line.removesuffix(b"\n").partition(b" ")
-    if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
-        return None
-    values = Header(json.loads(text))
-    labels = [decode(one.value) for one in values["labels"].items()]
-    named = values["ids"].value is not None
-    ids = [decode(one.value) for one in values["ids"].items()] if named else None
-    shape = [one.whole() for one in values["shape"].items()]
-    data: Any = bytearray(base64.b64decode(values["images"].text()))
-    x = torch.frombuffer(data, dtype=torch.uint8).reshape(shape)
-    return Entry(values["at"].whole(), x, labels, ids)

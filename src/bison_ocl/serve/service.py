@@ -16,8 +16,9 @@ from typing import Any
 from bison_ocl.errors import UserError
 from bison_ocl.learner.images.convert import to_bytes
 from bison_ocl.learner.learner import Learner
+from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
-from bison_ocl.serve.journal import Entry, Journal
+from bison_ocl.serve.journal import Journal
 
 
 def journal_of(path: Path) -> Path:
@@ -105,7 +106,8 @@ class Service:
         """The most likely label of each image and its probability; None below a bound."""
         snapshot, scores = self.learner._scores(images)
         best = snapshot.probabilities(scores).max(1)
-        found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        sure = best.values.nan_to_num(0.0)  # no label has a stored image: none is likely
+        found = zip(best.indices.tolist(), sure.tolist(), strict=True)
         least = 0.0 if reject_below is None else reject_below
         return [(snapshot.labels[i] if p >= least else None, p) for i, p in found]
 
