@@ -91,6 +91,21 @@ def test_the_network_of_the_package_is_exported(options: dict[str, Any], tmp_pat
         check_same(answers(tmp_path / name, shown(1)), learner, shown(1))
 
 
+def test_frozen_and_normalised_backbones_are_exported(tmp_path: Path) -> None:
+    normalise = ((0.5, 0.4, 0.3), (0.2, 0.25, 0.3))
+    frozen = backbone().requires_grad_(False)
+    learner, path = learned("er-ace", backbone=frozen, normalise=normalise), tmp_path / "model.onnx"
+    learner.export(path)
+    check_same(by_onnx(path, shown(SHOWN)), learner, shown(SHOWN))
+
+
+def test_calibrated_probabilities_are_exported(tmp_path: Path) -> None:
+    learner, path = learned("bison"), tmp_path / "model.onnx"
+    learner._predicting.snapshot = replace(learner._current(), temperature=0.37)
+    learner.export(path)
+    check_same(by_onnx(path, shown(SHOWN)), learner, shown(SHOWN))
+
+
 def test_floats_are_rounded_as_predict_does(tmp_path: Path) -> None:
     learner, path = learned("bison"), tmp_path / "model.onnx"
     learner.export(path, input="float32")

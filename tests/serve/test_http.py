@@ -95,6 +95,18 @@ def test_pictures_of_another_size_are_resized(address: str) -> None:
     assert len(answer.json()["labels"]) == 1
 
 
+def test_images_that_are_not_square_must_fit(tmp_path: Path) -> None:
+    learner = Learner("er", memory=20, filters=2)
+    x = torch.randint(0, 256, (12, 3, 8, 12), generator=torch.Generator().manual_seed(0)).byte()
+    learner.observe(x, labelled(12)[1])
+    learner.save(tmp_path / "herd")
+    with in_thread(Server(Service(tmp_path / "herd"))) as address:
+        found = requests.post(f"{address}/predict", json={"images": [png(x[0])]})
+        assert found.json()["labels"] == learner.predict(x[:1])
+        wrong = requests.post(f"{address}/predict", json={"images": [png(x[0, :, :, :8])]})
+        refused(wrong, 422, "image 0 is 8x8, the learner's images are 8x12: resize it")
+
+
 def test_labels_keep_their_type(address: str, server: Server) -> None:
     x, _ = labelled(4, seed=3)
     labels = [7, None, {"tuple": ["a", 1]}, "bison"]

@@ -33,21 +33,24 @@ def pictures(values: Any, batch: int, shape: tuple[int, ...]) -> Any:
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise UserError("expected JSON with images: a list of base64 texts of PNG or JPEG files")
     check_batch(len(found), batch)
-    _, height, width = shape
-    if height != width:
-        raise UserError(f"the learner's images are {height}x{width}, not square: send .npy")
     budget = Budget(MOST_PIXELS, Refused(413, f"more than {MOST_PIXELS:,} pixels in one request"))
-    decoded = [picture(text, width, f"image {i}", budget) for i, text in enumerate(found)]
+    decoded = [picture(text, shape, f"image {i}", budget) for i, text in enumerate(found)]
     return np.stack(decoded) if decoded else np.zeros((0, *shape), np.uint8)
 
 
-def picture(text: str, side: int, name: str, budget: Budget) -> Any:
+def picture(text: str, shape: tuple[int, ...], name: str, budget: Budget) -> Any:
+    """A decoded image, resized to a square; other shapes must fit as they are."""
     try:
         content = base64.b64decode(text, validate=True)
     except ValueError as error:
         raise UserError(f"{name} is not base64: {error}") from error
     budget.spend(area(content))
-    return decode(content, side, name)
+    _, height, width = shape
+    image = decode(content, width if height == width else None, name)
+    if image.shape != shape:
+        found = f"{image.shape[1]}x{image.shape[2]}"
+        raise UserError(f"{name} is {found}, the learner's images are {height}x{width}: resize it")
+    return image
 
 
 def area(content: bytes) -> int:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.images.convert import to_bytes
 from bison_ocl.learner.learner import Learner
 from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
@@ -89,7 +88,7 @@ class Service:
         self, images: Any, labels: list[Hashable], ids: list[Hashable] | None = None
     ) -> list[Hashable | None]:
         """Write labelled images to the journal, predict them, then learn them."""
-        x = to_bytes(images)
+        x = self.learner._bytes(images)
         with self._one_at_a_time:
             before = self.journal.append(Entry(self.tested, x, labels, ids))
             try:
