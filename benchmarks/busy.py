@@ -174,7 +174,8 @@ def spread(ratios: Sequence[float]) -> dict[str, float]:
 
 def record(found: Sequence[tuple[float, Round]]) -> dict[str, Any]:
     """What the rounds so far say, two at least; of the quiet ones where there are as many."""
-    from bison_ocl.experiments.records.environment import commit, environment
+    from bison_ocl.experiments.records.commit import commit
+    from bison_ocl.experiments.records.environment import environment
 
     quiet = [times for others, times in found if others < QUIET]
     return {

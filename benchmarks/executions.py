@@ -27,7 +27,8 @@ from bison_ocl.engine.execution import Execution
 from bison_ocl.engine.step import Engine
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.evaluate.metrics import average_accuracy
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.train.devices import resident
 from bison_ocl.methods.method import Method

@@ -30,7 +30,8 @@ from bison_ocl.batch import Batch
 from bison_ocl.engine.capture import Captured, recorded, replayed
 from bison_ocl.engine.scoring import alone
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.gdumb.gdumb import GDumb
 from bison_ocl.methods.method import Method

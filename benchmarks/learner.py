@@ -24,7 +24,8 @@ import torch
 from bison_ocl import Learner
 from bison_ocl.batch import Batch
 from bison_ocl.engine.execution import Execution
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.train.devices import now
 from bison_ocl.methods.settings import configured
 from bison_ocl.methods.start import first_state

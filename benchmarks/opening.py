@@ -14,7 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 
 RESULT = Path(__file__).with_name("opening.json")
 

@@ -19,7 +19,8 @@ from benchmarks.gpu import SEEDS, engine_for, graph_ms, images, second_task
 from benchmarks.refusing import refusing
 from benchmarks.roofline import milliseconds
 from bison_ocl.engine.capture import Captured
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.average import moved
 

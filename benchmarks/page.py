@@ -19,7 +19,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.report.page import write
 from tests.report.studies import whole_main_table
 

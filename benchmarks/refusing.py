@@ -23,7 +23,8 @@ from benchmarks.step import DATA, MEMORY
 from bison_ocl.batch import Batch
 from bison_ocl.data import load
 from bison_ocl.engine.step import LEARNED, Engine
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.methods.settings import configured
 from bison_ocl.methods.start import first_state
 from bison_ocl.nets.kernels.leaves import finite, restored

@@ -31,7 +31,8 @@ from bison_ocl.experiments.plan.paper import Cell
 from bison_ocl.experiments.plan.plan import Wanted, plan
 from bison_ocl.experiments.plan.units import job_of, specs
 from bison_ocl.experiments.records import results as records
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.record import Losses, Metrics, Record, Scores, Timing
 from bison_ocl.experiments.train.runner import Job
 

@@ -23,7 +23,8 @@ import torch
 from bison_ocl import tree
 from bison_ocl.data import load
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured

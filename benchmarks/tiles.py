@@ -25,7 +25,8 @@ from torch import Tensor
 from benchmarks.gpu import driver
 from benchmarks.roofline import Layer, layers, milliseconds
 from bison_ocl.engine.capture import recorded
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.nets.kernels import convolution_kernels, normalisation_kernels, tiles
 from bison_ocl.nets.norm import EPSILON
 from bison_ocl.nets.resnet import ResNet18

@@ -27,7 +27,8 @@ pytestmark = [
 
 def apart(name: str, dtype: torch.dtype) -> dict[str, Any]:
     """How far executions are from the loop; kept in the file $BISON_OCL_EQUALITY names, if any."""
-    from bison_ocl.experiments.records.environment import commit, environment
+    from bison_ocl.experiments.records.commit import commit
+    from bison_ocl.experiments.records.environment import environment
     from tests.equality import differences
 
     found = differences(name, dtype)

@@ -24,18 +24,24 @@ import pytest
 from PIL import Image
 
 ROOT = Path(__file__).parent.parent
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+"""that the wheel is said to be built from"""
 METHODS = ["finetune", "er", "bison"]
-EXTRAS = ("cluster", "export", "gpu", "river", "serve", "sklearn", "tracking")
+EXTRAS = ("analysis", "cluster", "export", "gpu", "river", "serve", "sklearn", "tracking")
 MODULES = {"pillow": "PIL", "mlflow-skinny": "mlflow", "scikit-learn": "sklearn"}
 TITLES = {"finetune": "FINE-TUNE", "er": "ER", "bison": "BISON"}
 
 
-def run(*words: str | Path, folder: Path) -> str:
-    """A command in a folder, without this checkout on its path."""
+def run(*words: str | Path, folder: Path, **variables: str) -> str:
+    """A command in a folder, without this checkout on its path. variables: of its environment"""
     hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "COLUMNS")
     environment = {key: value for key, value in os.environ.items() if key not in hidden}
     done = subprocess.run(
-        [str(word) for word in words], cwd=folder, env=environment, capture_output=True, text=True
+        [str(word) for word in words],
+        cwd=folder,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -67,9 +73,10 @@ def build(folder: Path) -> None:
     source = folder / "source"
     leftovers = shutil.ignore_patterns("*.egg-info", "__pycache__")
     shutil.copytree(ROOT / "src", source / "src", ignore=leftovers)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    (source / "tools").mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", "tools/build_backend.py"):
         if (ROOT / name).exists():
-            shutil.copy(ROOT / name, source)
+            shutil.copy(ROOT / name, source / name)
     (folder / "files").write_text(
         "\n".join(
             str(path.relative_to(source / "src"))
@@ -78,7 +85,8 @@ def build(folder: Path) -> None:
         )
     )
     words = ["-m", "build", "--wheel", "--no-isolation", "--outdir", ".."]
-    run(sys.executable, *words, folder=source)
+    run(sys.executable, *words, folder=source, BISON_OCL_COMMIT=COMMIT)
+    assert not (source / "src" / "bison_ocl" / "commit.txt").exists()
 
 
 def install(folder: Path) -> None:
@@ -116,7 +124,9 @@ def test_the_demo_runs_from_a_wheel(tmp_path_factory: pytest.TempPathFactory) ->
     for name in ("results-curves.png", "results-interplay.png"):
         check_figure(folder / "elsewhere" / "results" / "figures" / name)
     assert (folder / "elsewhere" / "results" / "RESULTS.md").is_file()
-    assert records(folder)["bison"]["commit"] is None  # installed: no commit to claim
+    assert records(folder)["bison"]["commit"] == COMMIT
+    command = folder / "clean" / "bin" / "bison-ocl"
+    assert run(command, "--version", folder=folder).strip().endswith(f", commit {COMMIT}")
 
 
 def check_contents(folder: Path) -> None:

@@ -62,9 +62,10 @@ def test_letters_that_a_terminal_does_not_have_are_replaced() -> None:
 def test_version(call: Call) -> None:
     said = call("--version")
     assert said.status == 0
-    name, number = said.out.split()
+    name, number, *commit = said.out.split()
     assert name == "bison-ocl"
     assert number[0].isdigit()
+    assert not commit or (commit[0] == "commit" and len(commit[1]) >= 40)
 
 
 def test_methods_and_datasets_are_listed_with_their_sources(call: Call) -> None:

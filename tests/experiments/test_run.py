@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from bison_ocl.experiments.records import environment
+from bison_ocl.experiments.records import commit, environment
 from bison_ocl.experiments.terminal.lines import title
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run
@@ -96,8 +96,16 @@ def test_the_environment_says_where_numbers_come_from() -> None:
     found = environment.environment("cpu")
     assert found.torch == torch.__version__
     assert found.threads == torch.get_num_threads()
-    commit = environment.commit()
-    assert commit is None or len(commit.removesuffix("+changed")) == 40
+    known = commit.commit()
+    assert known is None or len(known.removesuffix("+changed")) == 40
+
+
+def test_a_wheel_says_what_it_was_built_from(tmp_path: Path) -> None:
+    assert commit.built_from(tmp_path) is None
+    (tmp_path / "commit.txt").write_text("abc\n")
+    assert commit.built_from(tmp_path) == "abc"
+    (tmp_path / "commit.txt").write_text("")
+    assert commit.built_from(tmp_path) is None
 
 
 def test_any_edit_of_the_source_is_told(tmp_path: Path) -> None:
@@ -108,24 +116,24 @@ def test_any_edit_of_the_source_is_told(tmp_path: Path) -> None:
     package = tmp_path / "package"
     (package / "methods").mkdir(parents=True)
     (package / "methods" / "er.py").write_text("1")
-    assert environment.commit_of(package) is None
+    assert commit.commit_of(package) is None
     git("init")
     (tmp_path / "beside").write_text("1")
     git("add", "beside")
     git("commit", "-m", "x")
-    assert environment.commit_of(package) is None  # somebody else's checkout
+    assert commit.commit_of(package) is None  # somebody else's checkout
     git("add", ".")
     git("commit", "-m", "y")
-    clean = environment.commit_of(package)
+    clean = commit.commit_of(package)
     assert clean is not None
     assert len(clean) == 40
     (tmp_path / "beside").write_text("2")
-    assert environment.commit_of(package) == clean
+    assert commit.commit_of(package) == clean
     (package / "methods" / "own.py").write_text("1")
-    assert environment.commit_of(package) == f"{clean}+changed"
+    assert commit.commit_of(package) == f"{clean}+changed"
     (package / "methods" / "own.py").unlink()
     (package / "methods" / "er.py").write_text("2")
-    assert environment.commit_of(package) == f"{clean}+changed"
+    assert commit.commit_of(package) == f"{clean}+changed"
 
 
 def test_the_record_counts_what_is_trained(done: tuple[Run, dict[str, object], Diary]) -> None:

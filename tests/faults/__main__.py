@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from bison_ocl.experiments.records.environment import commit
+from bison_ocl.experiments.records.commit import commit
 from bison_ocl.processor import cpu_name
 from tests.faults.attacks import ATTACKS
 from tests.faults.outcome import Outcome

@@ -30,7 +30,10 @@ def show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        print(f"bison-ocl {version('bison-ocl')}")
+        from bison_ocl.experiments.records.commit import commit
+
+        known = commit()
+        print(f"bison-ocl {version('bison-ocl')}" + (f", commit {known}" if known else ""))
         raise typer.Exit
 
 

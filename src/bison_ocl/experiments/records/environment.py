@@ -1,22 +1,15 @@
-"""Provenance of a record: versions, machine and commit."""
+"""Provenance of a record: versions and machine."""
 
 from __future__ import annotations
 
-import os
 import platform
-import subprocess
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import numpy as np
 import torch
 
 from bison_ocl.experiments.records.record import Environment
 from bison_ocl.processor import cpu_name
-
-COMMIT = "BISON_OCL_COMMIT"
-PACKAGE = Path(__file__).parents[2]
 
 
 def environment(device: str) -> Environment:
@@ -40,30 +33,3 @@ def installed() -> str | None:
         return version("bison-ocl")
     except PackageNotFoundError:
         return None
-
-
-@cache
-def commit() -> str | None:
-    """The commit of the running source, with +changed if edited; None if installed.
-
-    BISON_OCL_COMMIT gives the commit of a copy without git history.
-    """
-    return os.environ[COMMIT] if COMMIT in os.environ else commit_of(PACKAGE)
-
-
-def commit_of(folder: Path) -> str | None:
-    """The commit of a folder's contents; a new file counts as an edit."""
-    try:
-        head = _git(folder, "rev-parse", "HEAD")
-        tracked = _git(folder, "ls-files", ".")
-        changed = _git(folder, "status", "--porcelain", ".")
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    if not tracked:  # installed inside another project's checkout
-        return None
-    return f"{head}+changed" if changed else head
-
-
-def _git(folder: Path, *words: str) -> str:
-    command = ["git", "-C", str(folder), *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

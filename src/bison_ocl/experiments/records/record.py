@@ -116,7 +116,7 @@ class Record(Spec):
     method_source: str | None = None
     """checksum of the source of a method from outside the package"""
     method_preset: dict[str, Any] | None = None
-    """the default settings of such a method on this dataset"""
+    """the method's own settings on this dataset, before any was changed; None in older records"""
     environment: Environment
     commit: str | None
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from bison_ocl import tree
 from bison_ocl.evaluate.anytime import area_under_curve
 from bison_ocl.evaluate.confusion import in_original_ids
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
+from bison_ocl.experiments.records.commit import commit
 from bison_ocl.experiments.records.digests import digests
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.record import (
     Anytime,
     Losses,
@@ -21,11 +21,9 @@ from bison_ocl.experiments.records.record import (
     Scores,
     Timing,
 )
-from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.loss_curve import Intervals
 from bison_ocl.experiments.train.progress import Counts, Progress
 from bison_ocl.experiments.train.run import Run
-from bison_ocl.methods import METHODS
 from bison_ocl.methods.outside import source_digest
 from bison_ocl.methods.settings import configured, settings_of
 
@@ -55,17 +53,10 @@ def record_of(run: Run) -> Record:
         train_sha256=images.train_sha256,
         method_title=type(run.method).title,
         method_source=source_digest(run.spec.method),
-        method_preset=outside_preset(run.spec),
+        method_preset=settings_of(configured(run.spec.method, run.spec.data, {})),
         environment=environment(run.device),
         commit=commit(),
     )
-
-
-def outside_preset(spec: Spec) -> dict[str, Any] | None:
-    """What a report compares the settings with where it does not know the method."""
-    if spec.method in METHODS:
-        return None
-    return settings_of(configured(spec.method, spec.data, {}))
 
 
 def rescored(run: Run, rule: str) -> Scores:

@@ -93,9 +93,8 @@ def variant(run: Spec, usual: Mapping[str, Any] | None = None, shown: Collection
 
     usual: what the item itself sets; shown: settings that the table shows in another way.
     """
-    own = preset(run.method.partition(" + ")[0], run.data)
-    if not own and isinstance(run, Record):
-        own = run.method_preset or {}
+    recorded = run.method_preset if isinstance(run, Record) else None
+    own = recorded or preset(run.method.partition(" + ")[0], run.data)
     expected = {**own, **(usual or {})}
     changed = {
         name: value
