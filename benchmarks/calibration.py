@@ -20,7 +20,8 @@ import torch
 from bison_ocl import Learner
 from bison_ocl.data import load
 from bison_ocl.evaluate.calibration import expected_calibration_error
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 from bison_ocl.learner.calibration import by_rule
 from bison_ocl.stream.streams import DEFAULT, stream_of
 

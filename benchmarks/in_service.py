@@ -24,7 +24,8 @@ from typing import Any
 import torch
 
 from bison_ocl import Learner
-from bison_ocl.experiments.records.environment import commit, environment
+from bison_ocl.experiments.records.commit import commit
+from bison_ocl.experiments.records.environment import environment
 
 RESULT = Path(__file__).with_name("in_service.json")
 
