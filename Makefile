@@ -9,7 +9,7 @@ WORKERS ?= 2
 THREADS ?= 1
 TESTS ?=
 
-# What changes the system: nothing in front of it as root, sudo otherwise.
+# In front of commands that change the system: sudo, or nothing for root.
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

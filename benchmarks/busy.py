@@ -72,11 +72,11 @@ class Stepper:
 
     def seconds(self) -> float:
         """Of a step, now."""
-        asked, told = self.process.stdin, self.process.stdout
+        asked, answered = self.process.stdin, self.process.stdout
         assert asked is not None
-        assert told is not None
+        assert answered is not None
         print("go", file=asked, flush=True)
-        return float(told.readline())
+        return float(answered.readline())
 
     def end(self) -> None:
         self.process.kill()

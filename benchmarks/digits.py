@@ -46,7 +46,7 @@ def write(records: list[Record], page: Path) -> None:
     """The page, with what the numbers were measured on."""
     (table,) = overview("digits", prepared(records))
     ranked = sorted(table.rows, key=lambda row: -mean(row.cells[0].values.values()))
-    told = {
+    machines = {
         f"{r.environment.device}, torch {r.environment.torch}, commit {r.commit}" for r in records
     }
     page.write_text(
@@ -57,7 +57,7 @@ def write(records: list[Record], page: Path) -> None:
         "a trained head vary by tens of points between seeds.\n\n"
         + markdown(replace(table, rows=tuple(ranked)))
         + "\nMeasured on "
-        + "; ".join(sorted(told))
+        + "; ".join(sorted(machines))
         + ".\n"
     )
 

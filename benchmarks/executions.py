@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python -m benchmarks.executions [--out executions.json] [METHOD ...]
 
-split-digits, memory 100, on a GPU, unless told otherwise. The loop: one process a seed, PyTorch's
+split-digits, memory 100, on a GPU by default. The loop: one process per seed, PyTorch's
 own layers, step by step. At once: the seeds stacked, fused layers, captured. Trajectories are
 chaotic, so single seeds differ; their mean difference should not.
 """

@@ -3,7 +3,7 @@
     python -m benchmarks.opening --data-dir DIR NAME ...
 
 Each dataset is opened once to build its cache if need be, then again in a fresh process, in which
-imports are done before the clock starts. Writes opening.json beside this file.
+imports are done before the clock starts. Writes benchmarks/opening.json.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 1,290 synthetic runs, by the browser's own clock: until the summary is painted, until the page is
 loaded, and until Plotly, which waits for an idle moment, is ready too. Medians over fresh windows.
-Writes page.json beside this file.
+Writes benchmarks/page.json.
 """
 
 from __future__ import annotations

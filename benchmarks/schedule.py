@@ -7,7 +7,7 @@
 - `bison-ocl reproduce table1 --plan` as a command, before anything is there and when all is;
 - throughput of two one-thread processes over that of one, `--units` split-digits runs for each.
 
-Writes schedule.json beside this file. On a busy machine the last figure says nothing.
+Writes benchmarks/schedule.json. On a busy machine the last figure says nothing.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 Setting = bool | int | float | str
@@ -12,12 +11,14 @@ Presets = Mapping[str, Mapping[str, Setting]]
 """settings by dataset"""
 
 
-@dataclass(frozen=True)
 class Bound:
-    """The range of a setting."""
+    """The range of a setting; a reader of its type sees the words."""
 
-    holds: Callable[[float], bool]
-    words: str
+    def __init__(self, holds: Callable[[float], bool], words: str) -> None:
+        self.holds, self.words = holds, words
+
+    def __repr__(self) -> str:
+        return self.words
 
 
 Positive = Annotated[float, Bound(lambda value: value > 0, "a number above 0")]

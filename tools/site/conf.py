@@ -13,6 +13,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 html_theme = "furo"
 html_title = "bison-ocl"
 html_copy_source = html_show_sourcelink = False
+html_show_search_summary = False  # it fetches pages, which browsers refuse for local files
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 autodoc_member_order = "bysource"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tools.site.reference import MAIN, titles
+from tools.site.reference import titles
 
 SECTIONS = {
     "Tutorials": (
@@ -27,7 +27,7 @@ def contents() -> str:
     methods: list[str] = []
     rooms: list[str] = []
     for place in titles():
-        named = place.removeprefix("api/").removesuffix(".md") in MAIN.values()
+        named = place.count("/") == 1 and place[len("api/")].isupper()
         (main if named else methods if "/methods/" in place else rooms).append(place)
     reference = {"Main classes": main, "API by room": rooms, "API by method": methods}
     return "".join(toctree(*one) for one in [*SECTIONS.items(), *reference.items()])

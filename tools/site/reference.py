@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
+from bison_ocl.methods import METHODS, method_class
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = PurePosixPath("src/bison_ocl")
 
 MAIN = {
-    "learner/learner.py": "Learner",
-    "methods/method.py": "Method",
-    "state.py": "State",
-    "nets/net.py": "Net",
-    "memory/memory.py": "Memory",
+    "learner/learner.py": ("Learner",),
+    "methods/method.py": ("Method", "Update"),
+    "state.py": ("State",),
+    "nets/net.py": ("Net", "Design", "Backbone"),
+    "memory/memory.py": ("Memory", "Write"),
 }
-"""the classes one meets first, each with a page of its own"""
+"""the classes one meets first, on pages named after the first of each file"""
 ROOMS = {
     "learner": "Learner",
     "methods": "Methods",
@@ -46,18 +48,24 @@ def page_of(path: str) -> str | None:
         return None
     file = PurePosixPath(path).relative_to(PACKAGE)
     if str(file) in MAIN:
-        return f"api/{MAIN[str(file)]}.md"
+        return f"api/{MAIN[str(file)][0]}.md"
     room, *inside = file.parts
     if room == "methods":
-        return f"api/methods/{inside[0].removesuffix('.py')}.md" if inside else "METHODS.md"
+        return f"api/methods/{inside[0].removesuffix('.py')}.md" if inside else None
     if room in ROOMS:
         return f"api/{room}.md"
     return "api/shared.md" if file.stem in FILES else None
 
 
+def method_page(name: str) -> str:
+    """The file or package of a method."""
+    return METHODS[name].partition(".")[0]
+
+
 def titles() -> dict[str, str]:
     """The title of every page, in the order of the contents."""
-    found = {f"api/{name}.md": name for name in MAIN.values()}
+    found = {f"api/{name}.md": name for name, *_ in MAIN.values()}
+    found |= {f"api/methods/{method_page(name)}.md": method_class(name).title for name in METHODS}
     for file in modules():
         place = page_of(str(PACKAGE / file))
         assert place is not None
@@ -68,17 +76,25 @@ def titles() -> dict[str, str]:
 
 def pages() -> dict[str, str]:
     """The Markdown of every page."""
-    parts: dict[str, list[str]] = {place: [f"# {title}\n"] for place, title in titles().items()}
+    found: dict[str, list[PurePosixPath]] = {place: [] for place in titles()}
     for file in modules():
         place = page_of(str(PACKAGE / file))
         assert place is not None
-        parts[place].append(part(file, alone=str(file) in MAIN))
-    return {place: "\n".join(texts) for place, texts in parts.items()}
+        found[place].append(file)
+    return {place: page(title, found[place]) for place, title in titles().items()}
 
 
-def part(file: PurePosixPath, alone: bool) -> str:
-    """One module; alone on a page it needs no heading."""
+def page(title: str, files: list[PurePosixPath]) -> str:
+    """The modules of one page; one alone needs no heading of its own."""
+    headings = [f"## {file.stem}\n\n" if len(files) > 1 else "" for file in files]
+    parts = (heading + part(file) for heading, file in zip(headings, files, strict=True))
+    return "\n".join([f"# {title}\n", *parts])
+
+
+def part(file: PurePosixPath) -> str:
+    """One module, or its main classes."""
     module = f"bison_ocl.{'.'.join(file.with_suffix('').parts)}"
-    heading = "" if alone else f"## {file.stem}\n\n"
-    options = "".join(f"   :{name}:\n" for name in ("members", "undoc-members", "show-inheritance"))
-    return f"{heading}```{{eval-rst}}\n.. automodule:: {module}\n{options}```\n"
+    members = ", ".join(MAIN.get(str(file), ()))
+    options = (f"members: {members}".strip(), "undoc-members:", "show-inheritance:")
+    lines = "".join(f"   :{option}\n" for option in options)
+    return f"```{{eval-rst}}\n.. automodule:: {module}\n{lines}```\n"
