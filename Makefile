@@ -31,8 +31,8 @@ $(READY): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[dev]'
 	@touch $@
 
-# The report page is tested in a real browser; playwright drives the system's, for it cannot always fetch its own.
-browser:  ## install Chromium for the tests of the report page, if there is none
+# Pages are tested in a real browser; playwright drives the system's, for it cannot always fetch its own.
+browser:  ## install Chromium for the tests of pages, if there is none
 	command -v chromium || { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
 

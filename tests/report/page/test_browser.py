@@ -1,13 +1,8 @@
-"""The page in a real, headless Chromium: what a reader sees and can do.
-
-`make browser` installs one. Where there is none the tests are skipped, except in CI.
-"""
+"""The page in a real, headless Chromium: what a reader sees and can do."""
 
 from __future__ import annotations
 
 import io
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +11,12 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page
 
 from bison_ocl.report.page import write
 from bison_ocl.report.study.experiments import experiments
 from bison_ocl.report.study.study import Study, load
+from tests.chromium import launched
 from tests.report.records import records
 from tests.report.studies import prepared, study
 
@@ -28,21 +24,12 @@ ROOT = Path(__file__).parents[3]
 WARNINGS = ["the records come from 2 commits: 01234567 (40), 89abcdef (3)"]
 ITEMS = ("demo", "confusion", "buffer-batch", "ablation", "sensitivity")
 VIEWS = ("summary", "compare", "curves", "interplay", "confusion", "log", "loss", "time", "runs")
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None and "BISON_OCL_NEEDS_CHROMIUM" in os.environ:
-        pytest.fail("there is no Chromium: `make browser` installs it")
-    if found is None:
-        pytest.skip("there is no Chromium: `make browser` installs it")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found)
-        yield browser
-        browser.close()
+    yield from launched()
 
 
 @pytest.fixture(scope="module")
