@@ -25,7 +25,6 @@ Three rules keep a method correct for one seed, for many seeds at once and in a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -37,7 +36,7 @@ from bison_ocl.bounds import Decay, Positive
 from bison_ocl.look import BLUE, GREEN, Look
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.nets.net import Net
-from bison_ocl.state import State
+from bison_ocl.state import Extras, State
 
 # %% [markdown]
 """
@@ -155,7 +154,7 @@ class AveragedTeacher(Method):
     weight: float = 1.0
     """weight of the distance to the teacher's logits"""
 
-    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+    def extra(self, net: Net, classes: int) -> Extras:
         return {"teacher": net.copy()}
 
     def loss(self, me: State, new: Batch, old: Batch) -> Tensor:
@@ -167,7 +166,7 @@ class AveragedTeacher(Method):
         squares = (student - teacher).square() * self.rows(me)
         return replay + self.weight * squares.sum(1).mean() / self.rows(me).sum()
 
-    def remember(self, me: State, old: Batch) -> dict[str, Any]:
+    def remember(self, me: State, old: Batch) -> Extras:
         """The teacher, one step further."""
         before, now = tree.leaves(me.extra["teacher"]), tree.leaves(me.net)
         pairs = zip(before, now, strict=True)

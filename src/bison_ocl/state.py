@@ -16,6 +16,9 @@ from bison_ocl.nets.average import unflat
 from bison_ocl.nets.net import Net, Params
 from bison_ocl.nets.optimiser import Moments
 
+Extras = dict[str, Any]
+"""values of a method between steps by name, as trees: a teacher network, prototypes, label sets"""
+
 
 @dataclass(frozen=True)
 class State:
@@ -24,8 +27,7 @@ class State:
     net: Net
     moments: Moments
     memory: Memory
-    extra: dict[str, Any]
-    """values of a method between steps, as trees: a teacher network, prototypes, label sets"""
+    extra: Extras
     seed: Tensor
     step: Tensor
     task: Tensor

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bison_ocl.batch import Batch, one_hot, to_float
 from bison_ocl.inference.features import CHUNK
-from bison_ocl.inference.rule import Rule
+from bison_ocl.inference.rule import Rule, Summary
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
@@ -45,45 +45,47 @@ class Scoring:
     """how steps at test time are repeated: by a loop, or by replaying a graph"""
 
     @torch.no_grad()
-    def summarise(self, me: State) -> Any:
+    def summarise(self, me: State) -> Summary:
         """The method's summary of the current state, for predicting."""
         summary = self.each(self.method.summarise)(me)
 
-        def fit(summary: Any, turn: Tensor) -> Any:
+        def fit(summary: Summary, turn: Tensor) -> Summary:
             return self.each(self.method.fit)(me, summary, turn)
 
         return self.repeat(fit, summary, torch.zeros_like(me.step), self.method.fits(me))
 
     @torch.no_grad()
-    def scores(self, me: State, summary: Any, x: Tensor) -> Tensor:
+    def scores(self, me: State, summary: Summary, x: Tensor) -> Tensor:
         """Scores by the method's own rule. x: [n, C, H, W] or, stacked, [S, n, C, H, W]"""
         dtype = me.net.dtype
 
-        def predict(me: State, summary: Any, x: Tensor) -> Tensor:
+        def predict(me: State, summary: Summary, x: Tensor) -> Tensor:
             return self.method.predict(me, summary, to_float(x, dtype))
 
         return self._by_chunks(predict, me, summary, x)
 
     @torch.no_grad()
-    def summarise_by(self, rule: Rule, me: State, summary: Any) -> Any:
+    def summarise_by(self, rule: Rule, me: State, summary: Summary) -> tuple[Summary, Summary]:
         """The method's summary and that of another inference rule, on the same network."""
 
-        def of_rule(me: State, summary: Any) -> Any:
+        def of_rule(me: State, summary: Summary) -> Summary:
             return rule.summarise(self.method.network(me, summary), me.memory, me.classes)
 
         return summary, self.each(of_rule)(me, summary)
 
     @torch.no_grad()
-    def scores_by(self, rule: Rule, me: State, both: Any, x: Tensor) -> Tensor:
+    def scores_by(self, rule: Rule, me: State, both: tuple[Summary, Summary], x: Tensor) -> Tensor:
         """Scores by another inference rule, from both summaries."""
         dtype = me.net.dtype
 
-        def predict(me: State, both: Any, x: Tensor) -> Tensor:
+        def predict(me: State, both: tuple[Summary, Summary], x: Tensor) -> Tensor:
             return rule.scores(self.method.network(me, both[0]), both[1], to_float(x, dtype))
 
         return self._by_chunks(predict, me, both, x)
 
-    def _by_chunks(self, f: Callable[..., Tensor], me: State, summary: Any, x: Tensor) -> Tensor:
+    def _by_chunks(
+        self, f: Callable[..., Tensor], me: State, summary: Summary, x: Tensor
+    ) -> Tensor:
         chunks = torch.split(x, CHUNK, dim=-4)
         return torch.cat([self.each(f)(me, summary, chunk) for chunk in chunks], dim=-2)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.engine.step import Engine
-from bison_ocl.inference.rule import Rule
+from bison_ocl.inference.rule import Rule, Summary
 from bison_ocl.learner.labels import Labels
 from bison_ocl.state import State
 
@@ -27,7 +26,7 @@ class Snapshot:
     rule: Rule | None
     me: State
     """with a memory of no rows"""
-    summary: Any
+    summary: Summary
     labels: tuple[Hashable, ...]
     numbers: tuple[int, ...]
     """of each label: its class number, a column of the method's scores"""

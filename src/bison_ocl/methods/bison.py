@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
@@ -20,7 +20,7 @@ from bison_ocl.losses.interaction import alignment, proxy_anchor
 from bison_ocl.methods.nearest_mean import NearestMean
 from bison_ocl.nets.heads import Cosine, Head, Linear
 from bison_ocl.nets.net import Net
-from bison_ocl.state import State
+from bison_ocl.state import Extras, State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +65,10 @@ class Bison(NearestMean):
     def scalars(self) -> Mapping[str, float]:
         return {"a": 0.0} if self.dc else {}
 
-    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+    def extra(self, net: Net, classes: int) -> Extras:
         return {"previous": net.weight("stream").new_zeros(classes).bool()}
 
-    def remember(self, me: State, old: Batch) -> dict[str, Any]:
+    def remember(self, me: State, old: Batch) -> Extras:
         """The labels of this buffer batch, for the next step's alignment (Alg. 1 line 21)."""
         return {"previous": present(old.y, me.classes)}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from torch import Tensor
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.bounds import Decay, Positive, Presets
 from bison_ocl.card import Card
+from bison_ocl.inference.rule import Summary
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.memory.memory import Write
 from bison_ocl.memory.store import reservoir
@@ -23,7 +24,7 @@ from bison_ocl.nets.net import Backbone, Net, Params
 from bison_ocl.nets.optimiser import SGD, Optimiser
 from bison_ocl.nets.precision import Precision
 from bison_ocl.nets.resnet import ResNet18
-from bison_ocl.state import State
+from bison_ocl.state import Extras, State
 from bison_ocl.views.augment import augment
 
 
@@ -33,7 +34,7 @@ class Update:
 
     loss: Tensor
     grads: Params
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: Extras = field(default_factory=dict)
     """new values of the method's extras"""
     fields: dict[str, Tensor] = field(default_factory=dict)
     """one row per item of the stream batch, stored with it in the memory's extra fields"""
@@ -98,7 +99,7 @@ class Method(Card):
     def optimiser(self) -> Optimiser:
         return SGD(self.lr)
 
-    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+    def extra(self, net: Net, classes: int) -> Extras:
         """Initial values of the method's extras; `net` is the fresh network."""
         return {}
 
@@ -166,7 +167,7 @@ class Method(Card):
         loss, grads = me.grad(self.loss, *self.view(me, new, old))
         return Update(loss, grads, self.remember(me, old))
 
-    def remember(self, me: State, old: Batch) -> dict[str, Any]:
+    def remember(self, me: State, old: Batch) -> Extras:
         """New values of the method's extras after a replay."""
         return {}
 
@@ -179,7 +180,7 @@ class Method(Card):
     def end_task(self, me: State) -> State:
         return me
 
-    def summarise(self, me: State) -> Any:
+    def summarise(self, me: State) -> Summary:
         """The summary for predicting, computed once per evaluation."""
         return ()
 
@@ -187,15 +188,15 @@ class Method(Card):
         """The number of `fit` steps on the summary, for methods that train at test time."""
         return 0
 
-    def fit(self, me: State, summary: Any, turn: Tensor) -> Any:
+    def fit(self, me: State, summary: Summary, turn: Tensor) -> Summary:
         """Training step number `turn` at test time; it changes only the summary."""
         return summary
 
-    def network(self, me: State, summary: Any) -> Net:
+    def network(self, me: State, summary: Summary) -> Net:
         """The network that predicts."""
         return me.net
 
-    def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
+    def predict(self, me: State, summary: Summary, x: Tensor) -> Tensor:
         """Scores [B, C]; classes not seen yet get −∞."""
         logits = self.network(me, summary)(x, self.head, "eval")
         return logits.masked_fill(~me.seen, -float("inf"))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
 from bison_ocl.inference.nearest_class_mean import NearestClassMean
-from bison_ocl.inference.rule import Rule
+from bison_ocl.inference.rule import Rule, Summary
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
@@ -24,8 +23,8 @@ class NearestMean(Method):
     def rule(self) -> Rule:
         return NearestClassMean(self.ncm_normalise)
 
-    def summarise(self, me: State) -> Any:
+    def summarise(self, me: State) -> Summary:
         return self.rule.summarise(me.net, me.memory, me.classes)
 
-    def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
+    def predict(self, me: State, summary: Summary, x: Tensor) -> Tensor:
         return self.rule.scores(me.net, summary, x)

@@ -11,7 +11,7 @@ the code of Mai et al. 2021 (two means, no teacher).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +23,7 @@ from bison_ocl.look import ORANGE, Look
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.net import Net
 from bison_ocl.rng import uniform
-from bison_ocl.state import State
+from bison_ocl.state import Extras, State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class SSIL(Method):
     temperature: Positive = 2.0
     """of the distillation"""
 
-    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+    def extra(self, net: Net, classes: int) -> Extras:
         return {} if self.variant == "trick" else {"teacher": net.copy()}
 
     def end_task(self, me: State) -> State:

@@ -14,13 +14,14 @@ from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train.progress import Counts
 from bison_ocl.inference.readouts import READOUTS, Readout
+from bison_ocl.inference.rule import Summary
 from bison_ocl.state import State
 
 OWN = "own"
 """The method's own rule."""
 
 
-Read = dict[str, tuple[State, Any]]
+Read = dict[str, tuple[State, Summary]]
 """a state and the method's summary of it, for live and for averaged weights"""
 
 
@@ -46,7 +47,7 @@ def confusions(
     return [counts(alone, tree.pick(read, i), test, readouts) for i, test in enumerate(tests)]
 
 
-def read_by(engine: Engine, me: State, weights: str) -> tuple[State, Any]:
+def read_by(engine: Engine, me: State, weights: str) -> tuple[State, Summary]:
     """The state whose network is read, and the method's summary of it."""
     me = me.averaged() if weights == "averaged" else me
     return me, engine.summarise(me)

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_map_only
 
 from bison_ocl import tree
 from bison_ocl.batch import to_float
+from bison_ocl.inference.rule import Summary
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.nets.net import Net
 from bison_ocl.nets.resnet import ResNet18
@@ -55,7 +56,7 @@ class Answers(nn.Module):
         scores = self._snapshot.by_label(self._scores(**now, x=to_float(x)))
         return scores.argmax(1), scores, self._snapshot.probabilities(scores)
 
-    def _scores(self, state: State, summary: Any, x: Tensor) -> Tensor:
+    def _scores(self, state: State, summary: Summary, x: Tensor) -> Tensor:
         """Scores in one pass: the engine's chunks would fix the size of a batch."""
         method, rule = self._snapshot.engine.method, self._snapshot.rule
         if rule is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ from bison_ocl.methods.ocm.similarity import random_similarity
 from bison_ocl.nets.heads import Head, Linear, LinearProjection, cosine
 from bison_ocl.nets.net import Net
 from bison_ocl.nets.optimiser import Adam
-from bison_ocl.state import State
+from bison_ocl.state import Extras, State
 from bison_ocl.views.crop_flip_grey import crop_flip_grey
 from bison_ocl.views.rotations import rotated_pairs, rotation_labels, rotations
 
@@ -58,7 +58,7 @@ class OCM(Method):
     def optimiser(self) -> Adam:
         return Adam(self.lr, betas=(0.9, 0.99), weight_decay=1e-4)
 
-    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+    def extra(self, net: Net, classes: int) -> Extras:
         return {"teacher": net.copy()}
 
     def numbered(self, me: State, order: Tensor) -> State:

@@ -9,7 +9,7 @@ any class order, no cut of the batch to 7 images per class, and a separate label
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from bison_ocl.methods.onpro.prototype_equilibrium import prototype_equilibrium,
 from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
 from bison_ocl.nets.norm import Mode
-from bison_ocl.state import State
+from bison_ocl.state import Extras, State
 from bison_ocl.views.crop_flip_grey import crop_flip_grey
 from bison_ocl.views.rotations import rotation_labels
 
@@ -60,7 +60,7 @@ class OnPro(OCM):
     mixup_probability: Share = 0.2
     """of mixing, for the part mixed within itself as a whole and for each pair"""
 
-    def extra(self, net: Net, classes: int) -> dict[str, Any]:
+    def extra(self, net: Net, classes: int) -> Extras:
         weight = net.weight("projection")
         return {"prototypes": weight.new_zeros(classes, len(weight))}
 
@@ -96,7 +96,7 @@ class OnPro(OCM):
         x = torch.cat([x, crop_flip_grey(me.key("prototypes"), x)])
         return unit(me.net(x, "projection", mode))
 
-    def remember(self, me: State, old: Batch) -> dict[str, Any]:
+    def remember(self, me: State, old: Batch) -> Extras:
         """μ: the class means of this memory batch, as it was before the step."""
         v = self.projections(me, old, "batch")
         return {"prototypes": prototypes(v, old.y.repeat(2), me.classes)}
