@@ -356,3 +356,13 @@ def test_a_file_without_a_memory_shows_none(missing: str, tmp_path: Path) -> Non
     checkpoint.write(tmp_path / "herd", tensors, header)
     with pytest.raises(UserError, match="for 'memory'"):
         memory_in(tmp_path / "herd")
+
+
+def test_refused_images_are_not_held_back_for_others_of_another_shape() -> None:
+    learner = Learner("ocm", memory=20, filters=1, calibration=5)
+    with pytest.raises(UserError, match="cannot be rotated: make them square"):
+        learner.observe(np.zeros((19, 8, 12, 3), np.uint8), ["a"] * 19)
+    assert learner._training.held_back.kept == ()
+    learner.observe(*herd(60))
+    assert {tuple(one.image.shape) for one in learner._training.held_back.kept} == {(3, 8, 8)}
+    learner.predict(herd(3)[0])

@@ -106,6 +106,13 @@ def run(
         int | None,
         typer.Option(help="Seeds trained together (default: as many as fit on a GPU, 1 on a CPU)."),
     ] = None,
+    backbone: Annotated[
+        str | None,
+        typer.Option(
+            help="Network instead of the method's own: package.module:factory, which makes a "
+            "torch.nn.Module that returns features [B, d], or timm:NAME, pretrained."
+        ),
+    ] = None,
     precision: Precision = "tf32",
     compiling: Compiling = False,
     engine: Engine = "local",
@@ -146,6 +153,7 @@ def run(
         "data_options": data_options(image_size, tasks, held_out, validate),
         "checkpoint_every": checkpoint_every,
         "seeds_at_once": seeds_at_once,
+        "backbone": backbone,
     }
     advise_on_precision(how["device"], precision)
     carry = chosen_engine(engine, address, how["device"], processes, alone=False)

@@ -32,6 +32,7 @@ from bison_ocl.learner.training import Training
 from bison_ocl.memory.removal import numbered
 from bison_ocl.methods import name_of
 from bison_ocl.methods.method import Method
+from bison_ocl.nets.module import Normalise
 from bison_ocl.nets.precision import Precision
 from bison_ocl.state import State
 from bison_ocl.threads import Turns
@@ -73,10 +74,11 @@ class Learner:
     after that many steps without one, until the first call of `new_task`; None disables this.
     Further keywords are settings of the method, such as `beta=0.2`.
 
-    Only `observe`, `test_then_train`, `flush` and `new_task` change the model. Predictions come
-    from a snapshot of it that is at most `refresh` steps old, and newer after a new class, because
-    class means over a large memory cost more than a step. `refresh=1` predicts by the last step, as
-    a run does. Threads may share a learner: learning takes turns, predictions wait for nobody.
+    Only `observe`, `test_then_train`, `flush`, `new_task` and `forget` change the model.
+    Predictions come from a snapshot of it that is at most `refresh` steps old, and newer after a
+    new class, because class means over a large memory cost more than a step. `refresh=1` predicts
+    by the last step, as a run does. Threads may share a learner: learning takes turns, predictions
+    wait for nobody.
 
     Images are arrays, or lists of arrays, PIL images, paths and bytes of files. `image_size` is the
     side in pixels of the squares that they are resized to; without it all must have one size.
@@ -341,7 +343,14 @@ class Learner:
 
     @classmethod
     def adopt(
-        cls, method: Method, memory: int, me: State, labels: Labels, precision: Precision
+        cls,
+        method: Method,
+        memory: int,
+        me: State,
+        labels: Labels,
+        precision: Precision,
+        backbone: nn.Module | None = None,
+        normalise: Normalise | None = None,
     ) -> Learner:
         """A learner that continues from the state of a finished run, in its precision."""
         learner = cls(
@@ -352,6 +361,8 @@ class Learner:
             task_gap=None,
             device=str(me.seed.device),
             precision=precision,
+            backbone=backbone,
+            normalise=normalise,
         )
         learner._training.labels = labels
         learner._training.start(replace(me, memory=numbered(me.memory)))

@@ -229,6 +229,7 @@ class Training:
             if isinstance(error, Unlearnable) and self.steps == 0:
                 # Refused images must not fix the image shape.
                 self.origin, self.body, self.waiting = Origin(self.arguments), None, []
+                self.held_back = HeldBack(self.arguments.calibration)
             raise
 
     def __copy__(self) -> Training:

@@ -30,25 +30,25 @@ class ModuleBackbone:
         self, module: nn.Module, shape: tuple[int, ...], normalise: Normalise | None = None
     ) -> None:
         """normalise: mean and standard deviation of each channel, for images in [0, 1]"""
-        self._module, self._normalise = copy.deepcopy(module), normalise
-        self.features = width_of(self._module, shape)
+        self.module, self.normalise = copy.deepcopy(module), normalise
+        self.features = width_of(self.module, shape)
         self.frozen = not any(value.requires_grad for value in module.parameters())
         self._copies = Own()
 
     def parameters(self, key: Key) -> dict[str, Tensor]:
-        named = self._module.named_parameters()
+        named = self.module.named_parameters()
         return self._on(key.bits.device, {n: value for n, value in named if value.requires_grad})
 
     def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]:
         """Buffers and frozen parameters."""
-        named = self._module.named_parameters()
+        named = self.module.named_parameters()
         frozen = {name: value for name, value in named if not value.requires_grad}
         device = next((value.device for value in params.values()), torch.device("cpu"))
-        return self._on(device, frozen | dict(self._module.named_buffers()))
+        return self._on(device, frozen | dict(self.module.named_buffers()))
 
     def start_from(self, params: dict[str, Tensor], stats: dict[str, Tensor]) -> None:
         """Make these weights and statistics the initial ones of the module."""
-        own = dict(self._module.named_parameters()) | dict(self._module.named_buffers())
+        own = dict(self.module.named_parameters()) | dict(self.module.named_buffers())
         with torch.no_grad():
             for name, value in (params | stats).items():
                 own[name].copy_(value)
@@ -58,7 +58,7 @@ class ModuleBackbone:
 
     def _copy(self, mode: Mode) -> nn.Module:
         if not hasattr(self._copies, "module"):
-            self._copies.module = copy.deepcopy(self._module)
+            self._copies.module = copy.deepcopy(self.module)
         module: nn.Module = self._copies.module
         return module.train(mode != "eval")
 
@@ -71,8 +71,8 @@ class ModuleBackbone:
         parts: int = 1,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Features, and the statistics as updated by normalisation layers."""
-        if self._normalise is not None:
-            mean, deviation = (x.new_tensor(part)[:, None, None] for part in self._normalise)
+        if self.normalise is not None:
+            mean, deviation = (x.new_tensor(part)[:, None, None] for part in self.normalise)
             x = (x - mean) / deviation
         if self.frozen:  # changes nothing, so that nothing is copied
             z: Tensor = torch.func.functional_call(self._copy("eval"), stats, (x,))

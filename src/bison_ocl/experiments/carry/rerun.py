@@ -10,6 +10,7 @@ from bison_ocl.errors import UserError, reason
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.train.backbones import NAME
 from bison_ocl.experiments.train.runner import Job, Say, Watch, run
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.outside import check_source, source_of
@@ -46,6 +47,8 @@ def check_known(record: Record, place: str, method: str | None) -> None:
         advice = "add --method path/to/file.py:Class"
         raise UserError(f"{place} is of the method {record.method!r} from outside: {advice}")
     check_source(record.method_source, record.method, place)
+    if (named := record.settings.get(NAME)) is not None:
+        raise UserError(f"{place} has the backbone {named}: repeat it by run --backbone {named}")
 
 
 def job_of(record: Record, out: Path, device: str, data_dir: Path | None) -> Job:

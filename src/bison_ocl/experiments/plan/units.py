@@ -25,6 +25,7 @@ class Options(TypedDict, total=False):
     data_options: dict[str, Any]
     checkpoint_every: float
     seeds_at_once: int | None
+    backbone: str | None
 
 
 def jobs(plan: Plan, work: Path, **options: Unpack[Options]) -> list[Job]:

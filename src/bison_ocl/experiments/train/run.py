@@ -15,6 +15,7 @@ from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.experiments.records.digests import Digests, differ, digests
 from bison_ocl.experiments.records.record import known
 from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.train.backbones import NAME, backbone_of
 from bison_ocl.experiments.train.progress import Progress, progress_of
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.labels import Labels
@@ -22,6 +23,8 @@ from bison_ocl.learner.learner import Learner
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_source, source_digest
 from bison_ocl.methods.start import first_state
+from bison_ocl.nets.module import ModuleBackbone
+from bison_ocl.nets.net import Backbone
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import Stream
 
@@ -64,7 +67,10 @@ class Run:
     ) -> None:
         self.spec, self.method, self.stream, self.device = spec.on(device), method, stream, device
         self.also = also
-        self.execution = Execution(device, self.spec.precision)
+        self.outside: str | None = spec.settings.get(NAME)
+        """the backbone that the user named, if it is not the method's own"""
+        own_module = self.outside is not None
+        self.execution = Execution(device, self.spec.precision, own_module=own_module)
         self.me = self._born()
         self.progress = Progress(also={rule: [] for rule in also})
         self.together: int | None = None
@@ -77,13 +83,19 @@ class Run:
         me = first_state(
             self.method,
             self.spec.seed,
-            self.execution.backbone(self.method, data.shape),
+            self._backbone(),
             data.classes,
             self.spec.memory,
             data.shape,
             device=self.device,
         )
         return self.method.numbered(me, torch.tensor(self.stream.order, device=self.device))
+
+    def _backbone(self) -> Backbone:
+        shape = self.stream.dataset.shape
+        if self.outside is None:
+            return self.execution.backbone(self.method, shape)
+        return backbone_of(self.outside, self.spec.seed, shape)
 
     @property
     def steps(self) -> int:
@@ -157,4 +169,8 @@ class Run:
         names = self.stream.dataset.class_names
         labels = Labels(limit=len(names))
         labels.add(names[i] for i in self.stream.order)
-        return Learner.adopt(self.method, self.spec.memory, self.me, labels, self.spec.precision)
+        about = self.spec.memory, self.me, labels, self.spec.precision
+        network = self.me.net.design.backbone
+        if isinstance(network, ModuleBackbone):
+            return Learner.adopt(self.method, *about, network.module, network.normalise)
+        return Learner.adopt(self.method, *about)

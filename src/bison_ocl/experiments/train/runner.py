@@ -21,6 +21,7 @@ from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec
 from bison_ocl.experiments.train import devices
 from bison_ocl.experiments.train.also import check_also
+from bison_ocl.experiments.train.backbones import NAME, check_backbone
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.grouping import bytes_of_one, fitting, in_step
 from bison_ocl.experiments.train.run import Run, Saving, Watcher
@@ -65,6 +66,8 @@ class Job:
     """whether to compile steps on a GPU, or load compiled ones"""
     source: Source | None = None
     """the file of a method from outside the package"""
+    backbone: str | None = None
+    """package.module:factory or timm:NAME; None for the method's own network"""
 
     @property
     def results(self) -> Path:
@@ -88,6 +91,7 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)
+    check_backbone(job.backbone, method)
     checked_precision(job.precision)  # refused before any data is opened
     if job.seeds_at_once is not None and job.seeds_at_once < 1:
         raise UserError(f"--seeds-at-once {job.seeds_at_once}: expected a number above 0")
@@ -164,7 +168,8 @@ def trained(
 def specs_of(job: Job, method: Method, stream: str) -> list[Spec]:
     """The identities of a job's runs, with its stream in canonical form."""
     memory = job.memory if method.replays else 0
-    about = settings_of(method), stream, job.data_options, checked_precision(job.precision)
+    settings = settings_of(method) | ({} if job.backbone is None else {NAME: job.backbone})
+    about = settings, stream, job.data_options, checked_precision(job.precision)
     specs = (Spec(job.method, job.data, memory, seed, *about) for seed in job.seeds)
     return [spec.on(job.device) for spec in specs]
 
@@ -173,7 +178,7 @@ def seeds_at_once(job: Job, left: Sequence[Spec], method: Method, dataset: Datas
     """How many seeds train together: the user's choice, or as many as fit."""
     if job.seeds_at_once is not None:
         return job.seeds_at_once
-    if len(left) < 2 or not is_cuda(job.device):
+    if len(left) < 2 or not is_cuda(job.device) or job.backbone is not None:
         return 1
     one = new_run(job, left[0], method, dataset)
     return fitting(devices.free_bytes(job.share), bytes_of_one(one), len(left))

@@ -31,5 +31,5 @@ def memory_in(path: Path) -> MemoryView:
     clock = Clock(steps, header["settings"]["stream_batch"].whole(least=1))
     rows = list(zip(y[:n].tolist(), numbers[:n].tolist(), strict=True))
     found = view_of_rows(x, rows, labels, ids_of(header), clock)
-    held_back = len(file.value("held_back", []))
+    held_back = len(header["held_back"].items()) if "held_back" in header.by_name() else 0
     return replace(found, capacity=header["memory"].whole(), held_back=held_back)
