@@ -142,6 +142,18 @@ def test_a_file_names_classes_rule_and_origin(tmp_path: Path) -> None:
     assert asked == facts
 
 
+def test_the_size_of_a_batch_has_a_name(tmp_path: Path) -> None:
+    learned("er").export(tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    shapes = {one.name: one.shape for one in (*session.get_inputs(), *session.get_outputs())}
+    assert shapes == {
+        "images": ["batch", *SHAPE],
+        "label": ["batch"],
+        "scores": ["batch", 4],
+        "probabilities": ["batch", 4],
+    }
+
+
 def test_class_means_are_inside(tmp_path: Path) -> None:
     learner, path = learned("bison"), tmp_path / "model.onnx"
     learner.export(path)

@@ -73,8 +73,13 @@ def onnx_model(program: ExportedProgram, facts: Facts) -> bytes:
     )
     assert found is not None
     model = found.model_proto
-    for node in model.graph.node:
+    graph = model.graph
+    for node in graph.node:
         del node.metadata_props[:]
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        for side in value.type.tensor_type.shape.dim:
+            if side.dim_param:  # of all sizes only the batch's is not a number
+                side.dim_param = "batch"
     set_model_props(model, facts)
     return cast(bytes, model.SerializeToString(deterministic=True))
 
