@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bison_ocl import Learner
 from tests.cli.calling import Call, refused
 from tests.learner.test_export import by_torch, check_same, learned, shown
@@ -17,6 +19,20 @@ def test_the_command_exports_a_saved_learner(call: Call, tmp_path: Path) -> None
         f"wrote {tmp_path / 'model.pt2'}: 4 classes, images as uint8 [B, 3, H, W]\n"
     )
     check_same(by_torch(tmp_path / "model.pt2", shown(50)), learner, shown(50))
+
+
+def test_a_backbone_of_ones_own_is_named(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    learner = learned("er")
+    learner.save("herd.safetensors")
+    Path("my_networks.py").write_text("from tests.test_learner import backbone as small\n")
+    said = call("export", "herd.safetensors", "model.pt2", "--backbone", "my_networks:small")
+    assert said.status == 0, said
+    check_same(by_torch(Path("model.pt2"), shown(50)), learner, shown(50))
+    wrong = call("export", "herd.safetensors", "model.pt2", "--backbone", "my_networks:large")
+    refused(wrong, "--backbone my_networks:large", "check the name")
 
 
 def test_the_command_refuses_in_one_line(call: Call, tmp_path: Path) -> None:

@@ -39,10 +39,6 @@ Compiling = Annotated[
     bool,
     typer.Option("--compile", help="Compile steps: takes a minute or two, then cached."),
 ]
-MethodFile = Annotated[
-    str | None,
-    typer.Option(help="File of a method from outside the package, path/to/mine.py:Mine."),
-]
 Track = Annotated[
     str | None, typer.Option(help="Log finished runs to tensorboard[:FOLDER] or mlflow[:URI].")
 ]

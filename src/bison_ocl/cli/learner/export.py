@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from bison_ocl.cli.options import MethodFile, expanded
+from bison_ocl.cli.learner.loading import Factory, MethodFile, loader
+from bison_ocl.cli.options import expanded
 
 
 def export(
@@ -20,13 +21,12 @@ def export(
         typer.Option(help="Type of the model's images: bytes, or floats in [0, 1]."),
     ] = "uint8",
     method: MethodFile = None,
+    backbone: Factory = None,
 ) -> None:
     """Export a saved learner to ONNX or torch.export, with its class names inside."""
     from bison_ocl.learner.export.write import checked
-    from bison_ocl.learner.learner import Learner
-    from bison_ocl.methods import method_class
 
     checked(out, input)
-    learner = Learner.load(file, method=method_class(method) if method else None)
+    learner = loader(method, backbone)(file)
     learner.export(out, input)
     print(f"wrote {out}: {len(learner.labels)} classes, images as {input} [B, 3, H, W]")

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from bison_ocl.cli.options import Device, MethodFile, check_positive, chosen_device, expanded
+from bison_ocl.cli.learner.loading import Factory, MethodFile, loader
+from bison_ocl.cli.options import Device, check_positive, chosen_device, expanded
 from bison_ocl.errors import UserError
 
 
@@ -27,6 +28,7 @@ def serve(
     most_images: Annotated[int, typer.Option(help="Most images in one request.")] = 256,
     device: Device = "auto",
     method: MethodFile = None,
+    backbone: Factory = None,
 ) -> None:
     """Serve a saved learner over HTTP: observe, predict, metrics, memory, a live page."""
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
@@ -34,8 +36,6 @@ def serve(
         raise UserError(f"{' and '.join(missing)} missing: pip install 'bison-ocl[serve]'")
     check_positive(save_every=save_every, most_bytes=most_bytes, most_images=most_images)
 
-    from bison_ocl.learner.learner import Learner
-    from bison_ocl.methods import method_class
     from bison_ocl.serve.app import Server
     from bison_ocl.serve.bodies import Limits
     from bison_ocl.serve.guard import TOKEN, check_exposure
@@ -44,8 +44,7 @@ def serve(
 
     token = os.environ.get(TOKEN) or None
     check_exposure(host, token)
-    outside = method_class(method) if method else None
-    load = partial(Learner.load, method=outside, device=chosen_device(device))
+    load = loader(method, backbone, chosen_device(device))
     with listening(host, port) as listener:
         server = Server(Service(file, load), token, Limits(most_bytes, most_images))
         name = f"[{host}]" if ":" in host else host
