@@ -3,17 +3,15 @@
 # Digits to figures in five minutes
 
 Train three methods on the embedded handwritten digits, compare them, and draw figures for a paper.
-Nothing is downloaded; two CPU cores are enough. In a notebook, a line that starts with `bison-ocl`
-below is a command for the terminal; this page calls the commands from Python so that it runs as one
-script.
+Nothing is downloaded; two CPU cores are enough. The code calls commands of the terminal,
+`bison-ocl ...`, from Python, so that the page runs as one script or notebook.
 """
 
 # %%
-import json
 import subprocess
-from collections import defaultdict
 from pathlib import Path
-from statistics import mean, stdev
+
+from bison_ocl import results
 
 SEEDS = "0-2"
 OUT = Path("digits")
@@ -48,19 +46,14 @@ for method in ("finetune", "er", "bison"):
 ## Read the records
 
 A record is one line of JSON: what ran, on which machine, and what came out.
-[RECORDS.md](../RECORDS.md) describes every field. AA is the average accuracy over all tasks after
-the last one.
+[RECORDS.md](../RECORDS.md) describes every field. `results.load` makes a table of one row per run
+(pandas: `pip install 'bison-ocl[analysis]'`); `per="task"` and `per="class"` give more rows. AA is
+the average accuracy over all tasks after the last one, AF forgetting, AI intransigence.
 """
 
 # %%
-accuracies = defaultdict(list)
-for line in (OUT / "results.jsonl").read_text().splitlines():
-    record = json.loads(line)
-    accuracies[record["method"]].append(100 * record["metrics"]["AA"])
-
-for method, values in accuracies.items():
-    spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
-    print(f"{method:10} AA {mean(values):.1f}{spread} (n = {len(values)})")
+runs = results.load(OUT)
+print(runs.groupby("method")[["AA", "AF", "AI"]].agg(["mean", "std", "count"]).round(3))
 
 # %% [markdown]
 """

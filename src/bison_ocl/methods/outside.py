@@ -25,7 +25,7 @@ GROUP = "bison_ocl.methods"
 
 
 @dataclass(frozen=True)
-class Source:
+class MethodFile:
     """The file of a method, sent with the work to other processes and machines."""
 
     path: str
@@ -44,14 +44,14 @@ class Guest:
     method: type[Method]
     digest: str | None
     """of its source; None if there is none, as in an interactive session"""
-    source: Source | None = None
+    source: MethodFile | None = None
 
 
 GUESTS: dict[str, Guest] = {}
 """methods that the user named in this process, by name"""
 
 
-def source_of(name: str) -> Source | None:
+def source_of(name: str) -> MethodFile | None:
     """The file of a method; None if it did not come from one."""
     return GUESTS[name].source if name in GUESTS else None
 
@@ -72,17 +72,17 @@ def is_reference(text: str) -> bool:
     return text.rpartition(":")[0].endswith(".py")
 
 
-def read(reference: str) -> Source:
+def read(reference: str) -> MethodFile:
     """The source of `path/to/mine.py:Mine`, not executed yet."""
     path, _, class_name = reference.rpartition(":")
     try:
-        return Source(path, class_name, Path(path).read_text("utf-8"))
+        return MethodFile(path, class_name, Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)
         raise UserError(f"cannot read {path}: {why}; give path/to/file.py:Class") from error
 
 
-def admit(source: Source) -> str:
+def admit(source: MethodFile) -> str:
     """Execute a file and register its class; returns the method's name."""
     module = executed(source)
     found = getattr(module, source.class_name, None)
@@ -93,7 +93,7 @@ def admit(source: Source) -> str:
     return welcome(Guest(found, source.digest, source))
 
 
-def executed(source: Source) -> ModuleType:
+def executed(source: MethodFile) -> ModuleType:
     """The module of a file, registered in Python under a name with its digest."""
     name = f"bison_ocl_outside_{source.digest[:16]}"
     if name in sys.modules:

@@ -29,7 +29,7 @@ from bison_ocl.files.checkpoint import DamagedFile
 from bison_ocl.files.durable import check_writable, settle, write_errors
 from bison_ocl.files.lock import claimed
 from bison_ocl.methods.method import Method
-from bison_ocl.methods.outside import Source, admit, check_source
+from bison_ocl.methods.outside import MethodFile, admit, check_source
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.precision import checked_precision
@@ -64,7 +64,7 @@ class Job:
     precision: str = PLAIN
     compiling: bool = False
     """whether to compile steps on a GPU, or load compiled ones"""
-    source: Source | None = None
+    source: MethodFile | None = None
     """the file of a method from outside the package"""
     backbone: str | None = None
     """package.module:factory or timm:NAME; None for the method's own network"""
