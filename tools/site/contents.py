@@ -14,7 +14,7 @@ SECTIONS = {
     "Methods": ("METHODS.md", "BISON.md", "BEYOND.md", "STREAMS.md"),
     "Results": ("RESULTS.md", "report.md", "READINGS.md", "DIGITS.md", "benchmarks.md"),
     "Guides": (
-        *("LEARNER.md", "REPRODUCE.md", "REPORT.md", "RECORDS.md", "GPU.md"),
+        *("LEARNER.md", "REPRODUCE.md", "SWEEPS.md", "REPORT.md", "RECORDS.md", "GPU.md"),
         *("RELIABILITY.md", "security.md", "COMPATIBILITY.md"),
     ),
     "Development": ("design.md", "contributing.md", "changelog.md"),

@@ -40,7 +40,8 @@ Compiling = Annotated[
     typer.Option("--compile", help="Compile steps: takes a minute or two, then cached."),
 ]
 Track = Annotated[
-    str | None, typer.Option(help="Log finished runs to tensorboard[:FOLDER] or mlflow[:URI].")
+    str | None,
+    typer.Option(help="Log finished runs: tensorboard[:FOLDER], mlflow[:URI] or wandb[:FOLDER]."),
 ]
 CheckpointEvery = Annotated[float, typer.Option(help="Write a checkpoint every N seconds.")]
 ImageSize = Annotated[

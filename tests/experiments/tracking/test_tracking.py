@@ -60,6 +60,40 @@ def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert json.loads((folder / "record.json").read_text()) == as_values(record())
 
 
+def scanned(path: Path) -> dict[str, set[str]]:
+    """Names of runs, final numbers and curves in a file of W&B."""
+    from wandb.proto.wandb_internal_pb2 import Record as Line
+    from wandb.sdk.internal.datastore import DataStore
+
+    store, found = DataStore(), {"run": set(), "summary": set(), "history": set()}
+    store.open_for_scan(str(path))
+    while (data := store.scan_data()) is not None:
+        line = Line()
+        line.ParseFromString(data)
+        found["run"] |= {line.run.display_name} - {""}
+        found["summary"] |= {one.key or ".".join(one.nested_key) for one in line.summary.update}
+        found["history"] |= {one.key or ".".join(one.nested_key) for one in line.history.item}
+    store._fp.close()
+    return found
+
+
+@pytest.mark.slow
+def test_wandb_keeps_the_story_once_and_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WANDB_MODE", "WANDB_PROJECT", "WANDB_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    show = tracker("wandb", tmp_path)
+    show(record())
+    show(from_values(json.loads(json.dumps(as_values(record())))))
+    (kept,) = (tmp_path / "wandb").glob("wandb/offline-run-*/*.wandb")
+    found, story = scanned(kept), story_of(record())
+    assert found["run"] == {story.name}
+    assert story.finals.keys() <= found["summary"]
+    assert story.curves.keys() <= found["history"]
+    assert (tmp_path / "wandb" / f"finished-{story_of(record()).name}").exists()
+
+
 @pytest.mark.slow
 def test_mlflow_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)

@@ -1,4 +1,4 @@
-"""Log finished runs to TensorBoard or MLflow, each record once, for any engine."""
+"""Log finished runs to TensorBoard, MLflow or W&B, each record once, for any engine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from bison_ocl.experiments.carry.work import Carry, Done, Outcome, Started
     from bison_ocl.experiments.train.runner import Job
 
-KINDS = ("tensorboard", "mlflow")
+KINDS = ("tensorboard", "mlflow", "wandb")
 
 Track = Callable[[Record], None]
 
 
 def tracker(choice: str, out: Path) -> Track:
-    """The tracker for `--track tensorboard[:FOLDER]` or `mlflow[:URI]`, checked to be ready."""
+    """The tracker for `--track`, checked: tensorboard[:FOLDER], mlflow[:URI] or wandb[:FOLDER]."""
     kind, _, place = choice.partition(":")
     if kind not in KINDS:
         raise UserError(unknown("choice for --track", kind, KINDS))
