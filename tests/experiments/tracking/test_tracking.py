@@ -91,6 +91,7 @@ def test_wandb_keeps_the_story_once_and_offline(
     assert found["run"] == {story.name}
     assert story.finals.keys() <= found["summary"]
     assert story.curves.keys() <= found["history"]
+    assert json.loads((kept.parent / "files" / "record.json").read_text()) == as_values(record())
     assert (tmp_path / "wandb" / f"finished-{story_of(record()).name}").exists()
 
 

@@ -63,9 +63,8 @@ def write(story: Story, folder: str) -> None:
             run.define_metric(name, step_metric=f"at/{name}")
             for step, value in curve:
                 run.log({name: value, f"at/{name}": step})
-        for name, value in story.finals.items():
-            run.summary[name] = value
-        run.summary["record"] = story.line
+        run.summary.update(story.finals)
+        (Path(run.dir) / "record.json").write_text(story.line)
         if story.model:
             run.save(story.model, base_path=story.model.parent, policy="now")
 
