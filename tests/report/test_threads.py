@@ -27,14 +27,14 @@ def with_threads(finetune: int, er: int, bison: int, device: str = "cpu") -> lis
 
 def notes(found: list[Record]) -> list[str]:
     (table,) = tables_of("mine", prepared(found))
-    return [note for note in table.notes if note.startswith("threads")]
+    return [note for note in table.notes if "number of threads" in note]
 
 
 def test_what_differs_is_in_the_table() -> None:
     (note,) = notes(with_threads(1, 1, 2))
-    assert note.endswith("results depend: FINE-TUNE 1; ER 1; BISON 2")
+    assert note.endswith("threads: FINE-TUNE 1; ER 1; BISON 2")
     (table,) = tables_of("mine", prepared(with_threads(1, 1, 2)))
-    assert "results depend: FINE-TUNE 1; ER 1; BISON 2" in markdown(table)
+    assert "number of threads: FINE-TUNE 1; ER 1; BISON 2" in markdown(table)
 
 
 def test_seeds_of_one_method_may_differ() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bison_ocl.look import PALETTE
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown
 from bison_ocl.report.figures.curves import bands, curve, over_tasks
 from bison_ocl.report.figures.panels import Panel, by_stream, having, own, seeds, stream_title
@@ -19,15 +20,16 @@ DASHES = {"-": "solid", "--": "dashed", ":": "dotted"}
 def alpha_eta(panels: Sequence[Panel]) -> list[Chart]:
     """What BISON logs at task ends: for each stream a chart of α and one of η."""
     known = having(own(panels), lambda record: record.log and record.log[-1])
-    found = [logged(members, kind) for members in by_stream(known) for kind in LOGGED]
+    sizes = sorted({panel.place.memory for panel in known})
+    found = [logged(members, kind, sizes) for members in by_stream(known) for kind in LOGGED]
     shown = [chart for chart in found if chart.series]
     if not shown:
         raise NotShown("no run logs α or η")
     return shown
 
 
-def logged(members: Sequence[Panel], kind: str) -> Chart:
-    """Of one stream; where there are several memory sizes, the names of lines hold them."""
+def logged(members: Sequence[Panel], kind: str, sizes: Sequence[int]) -> Chart:
+    """Of one stream; several memory sizes have names and colours of their own."""
     several = len(members) > 1
     lines = [one for panel in members for one in panel.lines]
     names = dict.fromkeys(
@@ -38,9 +40,10 @@ def logged(members: Sequence[Panel], kind: str) -> Chart:
         for one in lines:
             if name in one.first.log[-1]:
                 values = [[entry.get(name) for entry in record.log] for record in one.records]
-                made = curve(one, np.array(values, np.float64), 3, dashes=dashes)
-                title = one.title + f", {memory_name(one.place.memory)}" * several
                 size = one.place.memory
+                changes = {"colour": PALETTE[sizes.index(size) % len(PALETTE)]} if several else {}
+                made = curve(one, np.array(values, np.float64), 3, dashes=dashes, **changes)
+                title = one.title + f", {memory_name(size)}" * several
                 drawn.append(replace(made, name=title, listed=place == 0, order=size))
     heads = zip(names, DASHES.values(), strict=False)
     of = ", ".join(f"{name.removeprefix('eta_')} ({dashes})" for name, dashes in heads)

@@ -44,7 +44,7 @@ function drawCharts(on) {
 
 function draw(place, on, template) {
   const coloured = (key, value) => (["color", "fillcolor"].includes(key) ? lifted(value) : value);
-  const { data, layout } = JSON.parse(place.nextElementSibling.textContent, coloured);
+  const { data, layout, narrow } = JSON.parse(place.nextElementSibling.textContent, coloured);
   const shown = data.filter(({ meta }) => !meta.method || on.includes(meta.method));
   const curves = shown.filter(({ meta }) => meta.band);
   const traces = [...(curves.length <= DATA.bands ? curves.filter(({ meta }) => meta.band.length).map(band) : []), ...shown];
@@ -54,9 +54,10 @@ function draw(place, on, template) {
     trace.showlegend ??= !named.has(trace.name);
     if (trace.showlegend) named.add(trace.name);
   }
-  layout.annotations = layout.annotations.filter(({ name }) => !name || on.includes(name));
+  const isNarrow = place.clientWidth < 560;
+  layout.annotations = (isNarrow ? narrow : layout.annotations).filter(({ name }) => !name || on.includes(name));
   layout.template = template;
-  if (place.clientWidth < 560) layout.coloraxis.colorbar = { ...layout.coloraxis.colorbar, orientation: "h", y: -0.2, yanchor: "top" };
+  if (isNarrow) layout.coloraxis.colorbar = { ...layout.coloraxis.colorbar, orientation: "h", y: -0.2, yanchor: "top" };
   if (layout.yaxis.type === "category") layout.yaxis.categoryarray = unique(traces.flatMap(({ y }) => y));
   place.style.height = `${layout.yaxis.categoryarray ? 90 + 30 * layout.yaxis.categoryarray.length : 440}px`;
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
@@ -76,9 +77,9 @@ function themed() {
   const [text, quiet, line] = ["ink", "quiet", "line"].map(ink);
   const axis = { automargin: true, gridcolor: line, zerolinecolor: line, linecolor: line, title: { font: { size: 13 }, standoff: 10 } };
   const error = { color: quiet, thickness: 1, width: 2 };
-  const errors = [{ error_x: error, error_y: error }];
+  const errors = [{ error_x: error, error_y: error, marker: { line: { color: text } } }];
   return {
-    data: { scatter: errors, bar: errors },
+    data: { scatter: errors, bar: [{ error_x: error }] },
     layout: {
       margin: { l: 55, r: 15, t: 10, b: 45 },
       paper_bgcolor: "rgba(0, 0, 0, 0)",

@@ -35,22 +35,25 @@ SYMBOLS = {
 }
 """Matplotlib's markers by Plotly's names; others become circles"""
 DASHES = {"--": "dash", "-.": "dashdot", ":": "dot"}
+EDGE = {"width": 0.8}
 DIGITS = 4
 """kept of a number: printed numbers are rounded once only"""
-WIDE, TALL = 850, 340
-"""of a panel with named points, in pixels"""
+WIDE, NARROW = (850, 340), (260, 320)
+"""sizes of a panel with named points, in pixels: on a desk and on a phone"""
 
 
 def figure(chart: Chart) -> Json:
     """Traces and layout. `meta` holds the method whose box switches a trace, and its band."""
+    guides = [label(guide) for guide in chart.guides if guide.text]
     layout = {
         "xaxis": axis(chart.x),
         "yaxis": axis(chart.y) | (ROWS if chart.y.names else {}),
         "shapes": [line_of(guide) for guide in chart.guides],
-        "annotations": [*map(label, filter(lambda one: one.text, chart.guides)), *names(chart)],
+        "annotations": [*guides, *names(chart, *WIDE)],
         "coloraxis": {"colorbar": {"title": {"text": plain(chart.shade)}}},
     }
-    return {"data": [trace(one, chart) for one in chart.series], "layout": layout}
+    traces = [trace(one, chart) for one in chart.series]
+    return {"data": traces, "layout": layout, "narrow": [*guides, *names(chart, *NARROW)]}
 
 
 def trace(one: Series, chart: Chart) -> Json:
@@ -73,22 +76,20 @@ def trace(one: Series, chart: Chart) -> Json:
     if one.kind == "bar":
         colour = {"color": one.look.colour}
         return shared | {"type": "bar", "orientation": "h", "base": one.start, "marker": colour}
-    mode = "markers" if one.kind == "points" else "lines" + "+markers" * bool(one.look.marker)
+    marked = {"marker": marker(one)} if one.look.marker else {}
+    if one.kind == "points":
+        return shared | {"mode": "markers", **marked}
     line = {"color": one.look.colour, "dash": dash(one.look), "width": one.look.width}
-    return shared | {"mode": mode, "line": line, "marker": marker(one)}
+    return shared | {"mode": "lines" + "+markers" * bool(marked), "line": line, **marked}
 
 
 def marker(one: Series) -> Json:
     symbol = SYMBOLS.get(one.look.marker, "circle") + "-open" * one.look.hollow
     if one.shade is None:
         return {"symbol": symbol, "size": 8, "color": one.look.colour}
-    size = 8 if one.look.marker == "x" else 14
-    return {
-        "symbol": symbol,
-        "size": size,
-        "color": [round(one.shade, DIGITS)],
-        "coloraxis": "coloraxis",
-    }
+    shade = {"color": [round(one.shade, DIGITS)], "coloraxis": "coloraxis"}
+    cross = one.look.marker == "x"
+    return {"symbol": symbol, "size": 8, **shade} | ({} if cross else {"size": 14, "line": EDGE})
 
 
 def dash(look: Look) -> str:
@@ -144,13 +145,13 @@ def label(guide: Guide) -> Json:
     return {"showarrow": False, "text": plain(guide.text), **at}
 
 
-def names(chart: Chart) -> list[Json]:
+def names(chart: Chart, wide: float, tall: float) -> list[Json]:
     """Labels of named points, placed as in the figures; a line ties a distant one."""
     limits = [limit for limit in (*chart.x.limits, *chart.y.limits) if limit is not None]
     if not chart.shade or len(limits) < 4:
         return []
     left, right, bottom, top = limits
-    ways = offsets(chart.series, (left, right), (bottom, top), 0.75 * WIDE, 0.75 * TALL)
+    ways = offsets(chart.series, (left, right), (bottom, top), 0.75 * wide, 0.75 * tall)
     found = []
     for one, (across, up, tied) in zip(named(chart.series), ways, strict=True):
         way = [round(across / 0.75), round(-up / 0.75)]  # in pixels, downwards

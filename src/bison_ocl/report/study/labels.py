@@ -15,7 +15,7 @@ MAIN_METHOD = "bison"
 """the method that others are tested against"""
 
 READINGS = {("ocm", ", ".join(f"{name}={value}" for name, value in BY_POSITION))}
-"""variants that are another reading of a method in the paper, and stand beside its numbers too"""
+"""variants that are another reading of a method in the paper, compared with its numbers too"""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""On what runs were computed: times compare on one machine only, CPU results depend on threads."""
+"""The machines of runs: times compare on one machine only, CPU results depend on threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bison_ocl.report.study.entry import Entry
 
 
 def hardware(records: Sequence[Entry]) -> tuple[str, ...]:
-    """What the runs were measured on; times of several machines do not compare."""
+    """The machines of some runs; times of several machines do not compare."""
     found = dict.fromkeys(record.environment.device for record in records)
     doubt = ": do not compare across machines" * (len(found) > 1)
     together = max((record.timing.seeds_at_once for record in records), default=1)
@@ -35,5 +35,5 @@ def differing_threads(groups: Sequence[tuple[str, Sequence[Entry]]]) -> tuple[st
     named: dict[str, list[Entry]] = {}
     for name, records in groups:
         named.setdefault(name, []).extend(records)
-    told = "; ".join(f"{name} {listed(records) or 'unknown'}" for name, records in named.items())
-    return (f"threads, on whose number results depend: {told}",)
+    counts = "; ".join(f"{name} {listed(records) or 'unknown'}" for name, records in named.items())
+    return (f"results depend on the number of threads: {counts}",)

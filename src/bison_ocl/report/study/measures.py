@@ -93,10 +93,10 @@ PARAMETERS = Measure("parameters", "parameters", lambda r: r.parameters, "lower"
 PEAK = Measure("peak_MB", "peak memory", timing("peak_MB"), "lower", "MB", 0)
 
 
-def plus_minus(mean: float, std: float | None, decimals: int = 1, sign: str = " ± ") -> str:
+def plus_minus(mean: float, std: float | None, decimals: int = 1) -> str:
     """`26.3 ± 1.0`; counts that do not vary, and single runs, have no deviation."""
     certain = std is None or (decimals == 0 and std < 0.5)
-    return f"{mean:z,.{decimals}f}" + ("" if certain else f"{sign}{std:,.{decimals}f}")
+    return f"{mean:z,.{decimals}f}" + ("" if certain else f" ± {std:,.{decimals}f}")
 
 
 def with_unit(measure: Measure, label: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The paper's numbers as printed, in percent: what ours stand beside, where they are comparable."""
+"""The paper's numbers as printed, in percent, and which of ours they are compared with."""
 
 from __future__ import annotations
 

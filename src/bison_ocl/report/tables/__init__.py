@@ -1,1 +1,1 @@
-"""Tables as values: which an item has, what stands in a cell, best and test."""
+"""Tables as values: the layouts of items, comparisons with the paper, ranks and tests."""

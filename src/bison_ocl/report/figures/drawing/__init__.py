@@ -1,1 +1,1 @@
-"""Charts drawn by Matplotlib: figures, panels, names beside points, files."""
+"""Charts drawn by Matplotlib: figures, panels, names of points, files."""

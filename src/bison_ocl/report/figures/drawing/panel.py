@@ -41,7 +41,7 @@ INSIDE = {"best": 0.05, "paper's choice": 0.12}
 def draw(figure: Figure, axes: Axes, chart: Chart) -> None:
     """Everything but the names of points, which need the layout."""
     if chart.map is not None:
-        draw_map(figure, axes, chart.map)
+        draw_map(figure, axes, chart.map, chart.x.names)
     curves = sum(one.kind == "curve" for one in chart.series)
     known = [one.shade for one in chart.series if one.shade is not None]
     shades = chart.shades or (min(known, default=0), max(known, default=0))
@@ -119,7 +119,7 @@ def shaded(axes: Axes, one: Series, shades: tuple[float, float]) -> None:
 
 
 def bar(axes: Axes, one: Series) -> None:
-    """A bar from left to right, what is written beside it at its end."""
+    """A bar from left to right, with its text at the end."""
     hollow = one.look.hollow or one.look.dashes != "-"
     axes.barh(
         one.y,
@@ -141,7 +141,7 @@ def bar(axes: Axes, one: Series) -> None:
         axes.text(end + error, one.y[0], f" {one.text}", va="center", fontsize=8)
 
 
-def draw_map(figure: Figure, axes: Axes, shown: Map) -> None:
+def draw_map(figure: Figure, axes: Axes, shown: Map, names: Sequence[str]) -> None:
     """Shades with their numbers, and frames."""
     values = np.ma.masked_invalid(np.array(shown.values, np.float64))
     lowest = None if shown.label else 0
@@ -157,6 +157,7 @@ def draw_map(figure: Figure, axes: Axes, shown: Map) -> None:
         axes.text(column, row, text, fontsize=size, color=ink, **CENTRED)
     for frame in shown.frames:
         axes.add_patch(outline(frame))
+    axes.tick_params("x", rotation=90 if any(len(name) > 5 for name in names) else 0)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     if shown.label:
