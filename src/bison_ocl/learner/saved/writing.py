@@ -49,7 +49,7 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "image_size": made.image_size,
         "normalise": made.normalise,
         "offered_to_hold_back": training.held_back.offered,
-        "fit": None if predicting.fit is None else asdict(predicting.fit),
+        "fit": asdict(predicting.fit) if predicting.fit and made.calibration else None,
         "ids": encoded_ids(training.stored_ids()),
         "refresh": made.refresh,
         "counts": encoded_counts(counts),
