@@ -61,13 +61,13 @@ def measured(method: str, arriving: list[Batch], **options: Any) -> dict[str, fl
     return {name: round(value, 3) for name, value in found.items()}
 
 
-def overall(rows: list[dict[str, float]]) -> dict[str, float]:
+def overall(rows: list[dict[str, float]]) -> dict[str, float | None]:
     """Medians of the ratios, and the paired difference of accuracies with its standard error."""
     gained = [row[f"accuracy_refresh_{REFRESH}"] - row["accuracy_refresh_1"] for row in rows]
     ratios = {
         name: statistics.median(row[name] for row in rows) for name in rows[0] if "ratio" in name
     }
-    error = statistics.stdev(gained) / len(gained) ** 0.5 if len(gained) > 1 else float("nan")
+    error = statistics.stdev(gained) / len(gained) ** 0.5 if len(gained) > 1 else None
     return ratios | {"gained_over_refresh_1": statistics.mean(gained), "standard_error": error}
 
 
