@@ -1,6 +1,6 @@
 """A step of BISON on a CPU in float32 and bfloat16, operator by operator and compiled.
 
-    python -m benchmarks.cpu [--rounds 30] [--threads 1]
+    python -m benchmarks.cpu [--rounds 30] [--threads 1] [--no-compile]
 
 CIFAR-10's shape, memory full. The executions take turns in one process; `ratio` is float32 eager
 over the execution, of medians of the process's own clock, which other programs do not stop. Writes
@@ -61,11 +61,12 @@ def seconds(f: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def measured(rounds: int, folder: Path) -> list[dict[str, Any]]:
-    """The executions in turns."""
+def measured(rounds: int, folder: Path | None) -> list[dict[str, Any]]:
+    """The executions in turns. folder: for compiled steps; None to compile none"""
     steps = {
         name: stepper(precision, folder if compiles else None)
         for name, (precision, compiles) in EXECUTIONS.items()
+        if folder is not None or not compiles
     }
     times = [{name: seconds(step) for name, step in steps.items()} for _ in range(rounds)]
     medians = {name: statistics.median(one[name] for one in times) for name in steps}
@@ -85,9 +86,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--no-compile", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    rows = measured(arguments.rounds, cache_folder() / "compiled")
+    folder = None if arguments.no_compile else cache_folder() / "compiled"
+    rows = measured(arguments.rounds, folder)
     found = {
         "method": "bison",
         "rows": rows,
