@@ -15,7 +15,7 @@ from bison_ocl.report.study.measures import AA
 from bison_ocl.report.study.names import method_name
 from bison_ocl.report.study.paper import MAIN_TABLE
 from bison_ocl.report.study.study import Study
-from bison_ocl.report.tables.marks import against
+from bison_ocl.report.tables.marks import against, testable
 from bison_ocl.report.tables.table import LEVEL, Column, Comparison, Row, Table
 
 Values = Mapping[Hashable, float]
@@ -166,28 +166,22 @@ def standing(question: str, fields: Mapping[str, Mapping[str, Values]], higher: 
         leader = (max if higher else min)(means, key=means.__getitem__)
         rest = [line for line in lines if line != name]
         tests = against(lines[name], [lines[line] for line in rest])
-        tied = [line for line, p in zip(rest, tests, strict=True) if p is None or p >= LEVEL]
+        few = [line for line in rest if not testable(len(lines[name].keys() & lines[line].keys()))]
+        unclear = [line for line, p in zip(rest, tests, strict=True) if p is None or p >= LEVEL]
+        tied = [line for line in unclear if line not in few]
         first += leader == name
-        alone += leader == name and not tied
+        alone += leader == name and len(few) < len(rest) and not tied
         if leader != name:
             others.append(f"- {cell}: {leader} {means[leader]:.1f}, {name} {means[name]:.1f}")
-        elif tied:
-            few = [line for line in tied if too_few(lines[name], lines[line])]
-            rest = [line for line in tied if line not in few]
-            reasons = [f"not significantly ahead of {', '.join(rest)}"] * bool(rest)
+        elif tied or few:
+            reasons = [f"not significantly ahead of {', '.join(tied)}"] * bool(tied)
             reasons += [f"too few common seeds for a test against {', '.join(few)}"] * bool(few)
-            others.append(f"- {cell}: first, but {' and '.join(reasons)}")
+            others.append(f"- {cell}: first, {' and '.join(reasons)}")
     answer = (
         f"First in {first} of {len(shown)} cells; in {alone} of them significantly ahead of every "
-        f"other method (p < {LEVEL}, paired sign-flip test over common seeds, corrected by Holm)."
+        f"method with enough common seeds (p < {LEVEL}, paired sign-flip test, corrected by Holm)."
     )
     return "\n".join([f"{question} {answer}", "", *others])
-
-
-def too_few(one: Values, other: Values) -> bool:
-    """Whether no difference could be significant over the seeds that two methods share."""
-    common = len(one.keys() & other.keys())
-    return bool(2 / 2**common >= LEVEL)
 
 
 def by_class_means(found: Sequence[Experiment]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 from bison_ocl.report.study.significance import holm, sign_flip
 from bison_ocl.report.tables.table import LEVEL, Comparison, Table
@@ -53,15 +54,23 @@ def test(table: Table, cells: list[list[Comparison]], rows: Sequence[int], numbe
 def against(
     main: Mapping[Hashable, float], others: Sequence[Mapping[Hashable, float]]
 ) -> list[float | None]:
-    """p of each row, over the runs it shares with the main one, corrected for all tests."""
+    """p of each row, over the runs it shares with the main one, corrected for all tests.
+
+    A test of so few runs that it cannot be significant keeps its p and corrects no other.
+    """
     shared = [[key for key in other if key in main] for other in others]
-    tested = [
-        sign_flip([other[key] for key in keys], [main[key] for key in keys])
+    alone = [
+        sign_flip([other[key] for key in keys], [main[key] for key in keys]) if keys else None
         for other, keys in zip(others, shared, strict=True)
-        if keys
     ]
-    corrected = iter(holm(tested))
-    return [next(corrected) if keys else None for keys in shared]
+    able = [testable(len(keys)) for keys in shared]
+    corrected = iter(holm([p for p in compress(alone, able) if p is not None]))
+    return [next(corrected) if one else p for one, p in zip(able, alone, strict=True)]
+
+
+def testable(pairs: int) -> bool:
+    """Whether so many pairs could fall below the level: the least p of the test is 2 / 2ⁿ."""
+    return bool(2 / 2**pairs < LEVEL)
 
 
 def least_seeds(table: Table) -> int:
