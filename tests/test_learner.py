@@ -863,7 +863,7 @@ def test_on_a_cpu_compiling_changes_nothing() -> None:
 
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_a_rule_reads_the_network_and_the_memory(rule: str, tmp_path: Path) -> None:
-    learner, plain = trained("er", rule=rule), trained("er")
+    learner, plain = trained("er", rule=rule, refresh=1), trained("er")
     assert same(everything(learner), everything(plain))
     x, me = images(torch.arange(8)), state(learner)
     summary = RULES[rule].summarise(me.net, me.memory, me.classes)
