@@ -1,10 +1,9 @@
-"""A step of BISON on a CPU in float32 and bfloat16, operator by operator and compiled.
+"""A step of BISON on a CPU in float32 and bfloat16.
 
-    python -m benchmarks.cpu [--rounds 30] [--threads 1] [--no-compile]
+    python -m benchmarks.cpu [--rounds 30] [--threads 1]
 
-CIFAR-10's shape, memory full. The executions take turns in one process; `ratio` is float32 eager
-over the execution, of medians of the process's own clock, which other programs do not stop. Writes
-cpu.json. The first call compiles, which takes minutes.
+CIFAR-10's shape, memory full. The two take turns in one process; `ratio` is float32 over the other,
+of medians of the process's own clock, which other programs do not stop. Writes cpu.json.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any
 import torch
 
 from bison_ocl.batch import Batch
-from bison_ocl.data.storage.places import cache_folder
 from bison_ocl.engine.execution import Execution
 from bison_ocl.experiments.records.commit import commit
 from bison_ocl.experiments.records.environment import environment
@@ -30,18 +28,14 @@ from bison_ocl.nets.precision import Precision
 from bison_ocl.processor import computes_bfloat16
 
 CLASSES, MEMORY, SHAPE = 10, 200, (3, 32, 32)
-EXECUTIONS: dict[str, tuple[Precision, bool]] = {
-    "float32": ("fp32", False),
-    "bfloat16": ("bf16", False),
-    "bfloat16 compiled": ("bf16", True),
-}
+PRECISIONS: dict[str, Precision] = {"float32": "fp32", "bfloat16": "bf16"}
 RESULT = Path(__file__).with_name("cpu.json")
 
 
-def stepper(precision: Precision, compiled_in: Path | None) -> Callable[[], object]:
+def stepper(precision: Precision) -> Callable[[], object]:
     """A function that takes a step, of a run whose memory is full."""
     method = configured("bison", "split-cifar10", {})
-    how = Execution("cpu", precision, compiled_in)
+    how = Execution("cpu", precision)
     me = first_state(method, 0, how.backbone(method, SHAPE), CLASSES, MEMORY, SHAPE)
     body = how.stepper(how.engine(method), me)
     generator = torch.Generator().manual_seed(0)
@@ -61,13 +55,9 @@ def seconds(f: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def measured(rounds: int, folder: Path | None) -> list[dict[str, Any]]:
-    """The executions in turns. folder: for compiled steps; None to compile none"""
-    steps = {
-        name: stepper(precision, folder if compiles else None)
-        for name, (precision, compiles) in EXECUTIONS.items()
-        if folder is not None or not compiles
-    }
+def measured(rounds: int) -> list[dict[str, Any]]:
+    """The precisions in turns."""
+    steps = {name: stepper(precision) for name, precision in PRECISIONS.items()}
     times = [{name: seconds(step) for name, step in steps.items()} for _ in range(rounds)]
     medians = {name: statistics.median(one[name] for one in times) for name in steps}
     return [
@@ -86,11 +76,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--no-compile", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    folder = None if arguments.no_compile else cache_folder() / "compiled"
-    rows = measured(arguments.rounds, folder)
+    rows = measured(arguments.rounds)
     found = {
         "method": "bison",
         "rows": rows,

@@ -14,7 +14,6 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine import execution
 from bison_ocl.engine.capture import Captured, replayed
-from bison_ocl.engine.compiled_steps import CompiledSteps
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.execution import Execution
 from bison_ocl.engine.scoring import alone, in_turn
@@ -31,8 +30,7 @@ FOLDER = Path("compiled")
     ("options", "fuses", "captures", "compiles"),
     [
         ({}, False, False, False),
-        ({"compiled_in": FOLDER}, False, False, True),
-        ({"compiled_in": FOLDER, "own_module": True}, False, False, False),
+        ({"compiled_in": FOLDER}, False, False, False),
         ({"device": "cuda"}, True, True, False),
         ({"device": "cuda:1"}, True, True, False),
         ({"device": "cuda", "compiled_in": FOLDER}, True, True, True),
@@ -73,12 +71,8 @@ def test_other_precisions_are_refused(name: object) -> None:
 
 @pytest.mark.parametrize("stacked", [False, True])
 def test_engines_and_steppers(stacked: bool) -> None:
-    for device, folder, repeat, kind in (
-        ("cpu", None, in_turn, Eager),
-        ("cpu", FOLDER, in_turn, CompiledSteps),
-        ("cuda", FOLDER, replayed, Captured),
-    ):
-        how = Execution(device, compiled_in=folder)
+    for device, repeat, kind in (("cpu", in_turn, Eager), ("cuda", replayed, Captured)):
+        how = Execution(device, compiled_in=FOLDER)
         engine = how.engine(ER(), stacked)
         assert engine.each is (tree.vectorised if stacked else alone)
         assert engine.repeat is repeat

@@ -37,7 +37,7 @@ Precision = Annotated[
 ]
 Compiling = Annotated[
     bool,
-    typer.Option("--compile", help="Compile steps: takes a minute or two, then cached."),
+    typer.Option("--compile", help="Compile steps on a GPU: takes about a minute, then cached."),
 ]
 Track = Annotated[
     str | None,

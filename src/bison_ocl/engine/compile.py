@@ -19,7 +19,6 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from bison_ocl import tree
-from bison_ocl.processor import cpu_name
 
 T = TypeVar("T")
 
@@ -80,9 +79,7 @@ def load(path: Path) -> Callable[..., Any]:
 def digest(name: str, examples: Any, device: torch.device) -> str:
     """A name that differs whenever the compiled result could."""
     form = tree.walk(lambda _, leaf: form_of(leaf), examples)
-    # Loops on a CPU are compiled for a number of threads.
-    cpu = f"{cpu_name()}, {torch.get_num_threads()} threads"
-    model = torch.cuda.get_device_name(device) if device.type == "cuda" else cpu
+    model = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     whole = repr((source(), name, form, torch.__version__, model, OPTIONS))
     return hashlib.sha256(whole.encode()).hexdigest()[:32]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from torch import Tensor
 
 from bison_ocl.batch import Batch
-from bison_ocl.engine.step import Engine, Learned
+from bison_ocl.engine.step import Engine
 from bison_ocl.memory.memory import Memory, Write
 from bison_ocl.state import State
 
@@ -22,16 +22,12 @@ class Eager:
 
     def step(self, new: Batch) -> Tensor:
         """One step on one stream batch; the loss."""
-        me, learned = self.me, self.learn(new)
+        me, learned = self.me, self.engine.learn(self.me, new)
         if self._overwritten is not None and learned.write is not None:
             self._overwritten.append((me.memory, *me.memory.overwritten(learned.write)))
         after, loss = self.engine.stored(me, new, learned)
         self.take(after)
         return loss
-
-    def learn(self, new: Batch) -> Learned:
-        """The pure part of a step."""
-        return self.engine.learn(self.me, new)
 
     def end_task(self) -> None:
         """End the current task."""

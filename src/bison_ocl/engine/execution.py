@@ -1,9 +1,8 @@
 """Execution of steps on a device: the layers of a network, and how its steps run.
 
-On a CPU, PyTorch's layers run operator by operator, or compiled if a folder is given. On a GPU with
-Triton, fused layers run as replayed CUDA graphs, compiled first if a folder is given. The caller's
-own module runs operator by operator everywhere: its Python may wait for the device, which no graph
-can capture.
+On a CPU, PyTorch's layers run operator by operator. On a GPU with Triton, fused layers run as
+replayed CUDA graphs, compiled first if a folder is given. The caller's own module runs operator by
+operator everywhere: its Python may wait for the device, which no graph can capture.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ class Execution:
 
     @property
     def compiles(self) -> bool:
-        """Whether steps are compiled; on a GPU they are then captured."""
-        return self.compiled_in is not None and not self.own_module
+        """Whether steps are compiled before they are captured."""
+        return self.captures and self.compiled_in is not None
 
     def backbone(self, method: Method, shape: tuple[int, ...]) -> Backbone:
         """The network of a method for images of a shape, with the device's layers."""
@@ -71,16 +70,12 @@ class Execution:
         return Engine(method, each, replayed)
 
     def stepper(self, engine: Engine, me: State) -> Eager:
-        """An object that steps a state: eager, compiled or captured."""
-        if self.captures:
-            from bison_ocl.engine.capture import Captured
+        """An object that steps a state: eager or captured."""
+        if not self.captures:
+            return Eager(engine, me)
+        from bison_ocl.engine.capture import Captured
 
-            return Captured(engine, me, self.compiled_in)
-        if self.compiled_in is not None and self.compiles:
-            from bison_ocl.engine.compiled_steps import CompiledSteps
-
-            return CompiledSteps(engine, me, self.compiled_in)
-        return Eager(engine, me)
+        return Captured(engine, me, self.compiled_in)
 
     def moved(self, batch: Batch) -> Batch:
         """The batch on the device, moved via page-locked memory so that the host never waits."""

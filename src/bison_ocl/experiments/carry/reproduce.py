@@ -117,7 +117,7 @@ def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Sta
 
 def warn_of_machines(measured: Sequence[Record], say: Say, device: str, compiling: bool) -> None:
     """Warn if a table of times would mix machines, or compiled and uncompiled steps."""
-    here = machine(environment(device).device, compiling)
+    here = machine(environment(device).device, compiling and device == "cuda")
     there = [(one.environment.device, one.timing.compiled) for one in measured]
     if others := {machine(*one) for one in there} - {here}:
         found = "; ".join(sorted(others))
