@@ -97,7 +97,7 @@ def learner_file(folder: Path, damage: Callable[[Path, int], tuple[str, bytes]])
     def read() -> str:
         found = Learner.load(path)
         found.predict(images(torch.arange(4)))
-        return tensors_of(found._state)
+        return tensors_of(found._training.me)
 
     return Target(
         good.read_bytes(), all_of(damage, good), path.write_bytes, read, sealed=damage is spoiled
