@@ -109,10 +109,14 @@ def loop(name: str) -> dict[str, float]:
 
 
 def captured(
-    name: str, runs: int, precision: Precision = "bf16", compiled_in: Path | None = None
+    name: str,
+    runs: int,
+    precision: Precision = "bf16",
+    compiled_in: Path | None = None,
+    settings: Mapping[str, object] = {},
 ) -> dict[str, float]:
     """A stack of runs, replayed."""
-    method = configured(name, "split-cifar10", {})
+    method = configured(name, "split-cifar10", settings)
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     me, engine = second_task(method, runs, precision, fused=True), engine_for(method, runs)
