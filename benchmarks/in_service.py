@@ -1,6 +1,7 @@
 """A learner in service: latency while another thread learns, import time, 10,000 steps.
 
     python -m benchmarks.in_service [latency] [importing] [endurance]
+    PYTHONPATH=src python -m benchmarks.in_service latency --device cuda [--out FILE]
 
 Other programs may use the machine, so figures are ratios of medians whose two sides alternate, and
 times but those of predictions are processor times of this process. The JSON keeps each figure.
@@ -36,10 +37,10 @@ def images(n: int, side: int, classes: int = 10) -> tuple[torch.Tensor, torch.Te
     return x, torch.arange(n) % classes
 
 
-def latency(blocks: int = 8, asked: int = 25) -> dict[str, Any]:
+def latency(device: str, blocks: int = 8, asked: int = 25) -> dict[str, Any]:
     """Seconds of `predict` of one image, idle and while another thread observes."""
-    learner, (x, y) = Learner("bison", memory=1000), images(1000, 32)
-    learner.observe(x[:400], y[:400])
+    learner, (x, y) = Learner("bison", memory=1000, device=device), images(1000, 32)
+    learner.observe(x, y)
     times: dict[str, list[float]] = {"idle": [], "learning": []}
 
     def ask(kind: str) -> None:
@@ -48,20 +49,32 @@ def latency(blocks: int = 8, asked: int = 25) -> dict[str, Any]:
             learner.predict(x[i])
             times[kind].append(time.perf_counter() - start)
 
-    for _ in range(blocks):
+    def block() -> tuple[int, float]:
+        """Steps that the other thread took while asked, and in how many seconds."""
         learner.predict(x[0])
         ask("idle")
         stop = threading.Event()
 
-        def learn(stop: threading.Event = stop) -> None:
+        def learn() -> None:
             while not stop.is_set():
                 learner.observe(x[:10], y[:10])
 
-        thread = threading.Thread(target=learn)
+        thread, before, start = threading.Thread(target=learn), learner.metrics.steps, now()
         thread.start()
         ask("learning")
         stop.set()
         thread.join()
+        return learner.metrics.steps - before, now() - start
+
+    def now() -> float:
+        """The clock, when all steps are done."""
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+    block()  # which also makes a GPU choose and build its kernels
+    times = {kind: [] for kind in times}
+    steps, seconds = zip(*(block() for _ in range(blocks)), strict=True)
     medians = {kind: statistics.median(found) for kind, found in times.items()}
     tails = {kind: sorted(found)[int(0.95 * len(found))] for kind, found in times.items()}
     return {
@@ -71,6 +84,8 @@ def latency(blocks: int = 8, asked: int = 25) -> dict[str, Any]:
         "median_ms": {kind: round(1e3 * value, 2) for kind, value in medians.items()},
         "95th_percentile_ms": {kind: round(1e3 * value, 2) for kind, value in tails.items()},
         "ratio": round(medians["learning"] / medians["idle"], 2),
+        "steps_meanwhile": sum(steps),
+        "ms_per_step_meanwhile": round(1e3 * sum(seconds) / sum(steps), 2),
         "load": round(os.getloadavg()[0], 1),
     }
 
@@ -120,24 +135,29 @@ def pages() -> int:
 
 
 FIGURES: dict[str, Callable[[], dict[str, Any]]] = {
-    "latency": latency,
+    "latency": lambda: latency("cpu"),
     "importing": importing,
     "endurance": endurance,
+}
+ON_A_GPU: dict[str, Callable[[], dict[str, Any]]] = {
+    "latency": lambda: latency("cuda", blocks=10, asked=100)
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("figures", nargs="*", default=[], choices=[[], *FIGURES])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--out", type=Path, default=RESULT)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    found: dict[str, Any] = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    for name in asked.figures or FIGURES:
-        found[name] = FIGURES[name]() | {"commit": commit()}
-        print(name, found[name], flush=True)
-        RESULT.write_text(
-            json.dumps(found | {"environment": vars(environment("cpu"))}, indent=1) + "\n"
-        )
+    found: dict[str, Any] = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    figures, suffix = (FIGURES, "") if asked.device == "cpu" else (ON_A_GPU, "_cuda")
+    for name in asked.figures or figures:
+        whose = {"environment": vars(environment(asked.device)), "commit": commit()}
+        found[name + suffix] = figures[name]() | whose
+        print(name, found[name + suffix], flush=True)
+        asked.out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from bison_ocl import Learner
 from bison_ocl.engine.capture import Captured
+from bison_ocl.engine.pace import AHEAD
 from bison_ocl.methods import METHODS
 from bison_ocl.nets.resnet import ResNet18
 from tests.test_learner import backbone, herd, in_threads, quick_settings, state
@@ -95,3 +99,53 @@ def test_learners_record_and_replay_in_threads() -> None:
     in_threads(*(lambda seed=seed: work(seed) for seed in range(3)))  # type: ignore[misc]
     for seed, learner in enumerate(alone):
         assert same(snapshot(state(learner).net), snapshot(state(together[seed]).net))
+
+
+def test_a_prediction_does_not_wait_for_queued_work() -> None:
+    learner = Learner("bison", memory=20, filters=2, device="cuda")
+    learner.observe(*herd(40))
+    x = images(torch.arange(4))
+    before = learner.predict_proba(x)
+    torch.cuda._sleep(2 * 10**9)  # a second or so
+    queued = torch.cuda.Event()
+    queued.record()
+    after = learner.predict_proba(x)
+    assert not queued.query(), "the prediction waited for the queue"
+    assert (before == after).all()
+
+
+def test_few_steps_are_queued() -> None:
+    learner = Learner("bison", memory=20, filters=2, device="cuda")
+    learner.observe(*herd(200))
+    assert learner._training.pace is not None
+    assert len(learner._training.pace._queued) == AHEAD
+    assert len(copy.deepcopy(learner).predict(images(torch.arange(4)))) == 4
+
+
+def test_predictions_while_another_thread_learns_are_those_of_a_snapshot() -> None:
+    """One thread records, replays and refreshes; another predicts. Each answer is of one step."""
+    learner = Learner("bison", memory=20, filters=2, refresh=1, device="cuda")
+    x, (seen, labels) = images(torch.arange(4)), herd(300)
+    learner.observe(seen[:20], labels[:20])
+    answers = [learner.predict_proba(x)]
+    done = threading.Event()
+
+    def learn() -> None:
+        for i in range(20, 300, 10):
+            learner.observe(seen[i : i + 10], labels[i : i + 10])
+        done.set()
+
+    def ask() -> None:
+        while not done.is_set():
+            answers.append(learner.predict_proba(x))
+
+    in_threads(learn, ask)
+    twin = Learner("bison", memory=20, filters=2, refresh=1, device="cuda")
+    twin.observe(seen[:20], labels[:20])
+    possible = [twin.predict_proba(x)]
+    for i in range(20, 300, 10):
+        twin.observe(seen[i : i + 10], labels[i : i + 10])
+        possible.append(twin.predict_proba(x))
+    assert len(answers) > 1
+    for answer in answers:
+        assert any(np.array_equal(answer, one) for one in possible)

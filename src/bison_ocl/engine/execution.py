@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import torch
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.eager import Eager
+from bison_ocl.engine.pace import Pace
 from bison_ocl.engine.scoring import alone
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
@@ -100,3 +102,31 @@ class Execution:
                 yield
         finally:
             cudnn.allow_tf32, matmul.allow_tf32 = before
+
+    def wait(self) -> None:
+        """Wait until the work that this thread queued on a GPU is done."""
+        if is_cuda(self.device):
+            torch.cuda.current_stream(self.device).synchronize()
+
+    def pace(self) -> Pace | None:
+        """A limit on how many steps are queued; None where steps run at once."""
+        return Pace() if is_cuda(self.device) else None
+
+    @contextmanager
+    def ahead_of_steps(self) -> Iterator[None]:
+        """Inside the block, let this thread's work on a GPU run before steps that are queued.
+
+        The block must wait for its own results, and read only tensors that are complete.
+        """
+        with self.active():
+            if not is_cuda(self.device):
+                yield
+                return
+            with torch.cuda.stream(urgent_stream(torch.cuda.current_device())):
+                yield
+
+
+@cache
+def urgent_stream(device: int) -> torch.cuda.Stream:
+    """The stream of predictions, one for all threads: libraries keep a workspace per stream."""
+    return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]

@@ -285,7 +285,7 @@ class Learner:
         x = self._bytes(images)
         self._training.check_shape(x)
         snapshot = self._current()
-        with self._training.execution.active():
+        with self._training.execution.ahead_of_steps():
             return snapshot, snapshot.scores(x)
 
     def _bytes(self, images: Any) -> Tensor:
@@ -337,6 +337,7 @@ class Learner:
         file.restore(learner._training)
         with learner._training.execution.active():
             learner._predicting.snapshot = file.snapshot(learner._training)
+            learner._training.execution.wait()
             learner._predicting.fit = file.fit(learner._training)
         learner._counts = file.counts
         return learner

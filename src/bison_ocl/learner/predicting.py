@@ -51,6 +51,7 @@ class Predicting:
         if self.fit is None or not self.fit.serves(snapshot, training.arguments.refresh):
             with training.execution.active():
                 self.fit = fit(snapshot, held_back)
+        training.execution.wait()  # predictions read it ahead of steps that are queued
         return replace(snapshot, temperature=self.fit.temperature)
 
     def is_due(self, training: Training) -> bool:

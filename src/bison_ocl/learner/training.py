@@ -14,6 +14,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.eager import Eager
+from bison_ocl.engine.pace import Pace
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import Arguments
 from bison_ocl.learner.arrival import Arrival
@@ -50,6 +51,7 @@ class Training:
         self.waiting: list[Arrival] = []
         self.held_back = HeldBack(arguments.calibration)
         self.body: Eager | None = None
+        self.pace: Pace | None = None
         self.loss: Tensor | None = None
         self.steps, self.news = 0, 0
         """steps taken, and how many there were when a class was new last"""
@@ -132,6 +134,8 @@ class Training:
         new = Batch(torch.stack([one.image for one in batch]), y)
         try:
             self.loss = body.step(self.execution.moved(new))
+            if self.pace is not None:
+                self.pace.queued()
         except UserError as error:
             raise Unlearnable(str(error)) from error
         self._remember_ids(batch, self.steps * size)
@@ -214,7 +218,7 @@ class Training:
 
     def start(self, me: State) -> None:
         """Continue from a state."""
-        self.body = self.execution.stepper(self.engine, me)
+        self.body, self.pace = self.execution.stepper(self.engine, me), self.execution.pace()
         self.steps = int(me.step)
 
     @contextmanager
@@ -242,7 +246,7 @@ class Training:
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and deep copies: the state without its graphs, which are captured again."""
-        return vars(self) | {"body": self.me}
+        return vars(self) | {"body": self.me, "pace": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)
