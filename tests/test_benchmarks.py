@@ -1,8 +1,10 @@
-"""What GPU time was spent on is not measured twice."""
+"""Benchmarks measure nothing twice, and run where little is installed."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,25 @@ def test_another_commit_begins_anew(path: Path, monkeypatch: pytest.MonkeyPatch)
     found = json.loads(path.read_text())
     assert found["commit"] == "b"
     assert "pieces" not in found
+
+
+WITHOUT_FILES = """
+import sys
+
+class Missing:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] in ("PIL", "safetensors"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+from benchmarks.in_service import Learner, commit, environment, images
+x, y = images(20, 8)
+learner = Learner("bison", memory=10, filters=2)
+learner.test_then_train(x, y)
+print(commit(), environment("cpu"), learner.predict(x[0]))
+"""
+
+
+def test_a_learner_in_service_needs_torch_and_numpy_alone() -> None:
+    root = Path(__file__).parents[1]
+    subprocess.run([sys.executable, "-c", WITHOUT_FILES], cwd=root, check=True)

@@ -1,6 +1,7 @@
 """Save and load states: safetensors for tensors, JSON for the rest, so loading runs no code.
 
-Files are written atomically (temporary file, fsync, rename) and verified on reading.
+Files are written atomically (temporary file, fsync, rename) and verified on reading. safetensors is
+imported where a file is opened, because learning and benchmarks need torch and numpy alone.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
 from bison_ocl import tree
@@ -81,6 +80,8 @@ MISSING = object()
 
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     """Write tensors and a JSON header to one file; a crash leaves the old file or the new one."""
+    from safetensors.torch import save
+
     # Copies, because safetensors refuses shared memory, as of a fresh teacher.
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     text = json.dumps(header)
@@ -90,6 +91,8 @@ def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> Non
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the header of a file, after verifying its format and checksum."""
+    from safetensors import SafetensorError, safe_open
+
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise UserError(f"cannot read {path}: not a regular file; choose another file")

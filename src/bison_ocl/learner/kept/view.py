@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image
 from torch import Tensor
 
-from bison_ocl.data.sheet import drawn
 from bison_ocl.learner.labels import Labels, encode
 from bison_ocl.learner.training import Training
 from bison_ocl.memory.removal import rows_in_use
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 SHOWN = 8
 """images of each label on a contact sheet"""
@@ -50,6 +51,8 @@ class MemoryView:
 
     def contact_sheet(self) -> Image.Image:
         """The labels, each with its newest images, eight at most."""
+        from bison_ocl.data.sheet import drawn  # which imports PIL
+
         ages = [inf if age is None else age for age in self.age]
         newest = sorted(range(len(self)), key=ages.__getitem__)
         by_label: dict[Hashable, list[Any]] = {label: [] for label in self.counts}
