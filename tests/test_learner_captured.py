@@ -124,15 +124,20 @@ def test_a_graph_serves_until_a_shape_or_a_branch_changes(device: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bison", "er", "lode", "gdumb"])
-@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize("known", [0, 10, 30])
 def test_a_call_that_fails_leaves_the_buffers_as_they_were(
-    name: str, grows: bool, device: str
+    name: str, known: int, device: str
 ) -> None:
-    """After two steps of the call that succeeded; the retry is as good."""
+    """After two steps of the call that succeeded; the retry is as good.
+
+    known: images before those of new classes, for which heads grow in the first step or the second.
+    """
     one, other = pair(device, name, task_gap=2)
     for found in (one, other):
         found.observe(*herd(46))
-    x, y = herd(30, classes=12 if grows else 4, seed=1)
+    parts = herd(known, seed=1), herd(30 - known, classes=12, seed=2)
+    x, y = torch.cat([x for x, _ in parts]), [label for _, y in parts for label in y]
+    graphs = captured(one).graphs
     before, rows = everything(one), snapshot(state(one).memory)
     whole, left = captured(one).step, [2]
 
@@ -147,6 +152,7 @@ def test_a_call_that_fails_leaves_the_buffers_as_they_were(
         one.observe(x, y)
     del captured(one).step
     assert left == [0]
+    assert captured(one).graphs is graphs
     assert same(before, everything(one))
     assert same(rows, snapshot(state(one).memory))
     assert len(one._training.waiting) == 6
@@ -154,6 +160,25 @@ def test_a_call_that_fails_leaves_the_buffers_as_they_were(
         found.observe(x, y)
         found.flush()
     agree(one, other, device)
+
+
+def test_buffers_are_copied_once_by_calls_that_change_them(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, kept, keep = learner(device, True), [], capture.Copies.keep
+    monkeypatch.setattr(capture.Copies, "keep", lambda one: (kept.append(1), keep(one)))
+    found.observe(*herd(40))
+    kept.clear()
+    x, y = herd(9, seed=1)
+    for image, label in zip(x, y, strict=True):
+        found.observe(image, label)
+    found.predict(x)
+    assert len(found.memory) == 20
+    assert kept == [], "images that wait change no buffer"
+    found.observe(*herd(31, seed=2))
+    assert kept == [1], "four steps of one call"
+    found.new_task()
+    assert kept == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["bison", "lode"])
@@ -238,7 +263,7 @@ def test_forgetting_leaves_no_buffer_and_goes_on_alike(
         before = found._training.body
         assert found.forget(**by) > 0
         assert found._training.body is not before
-    assert captured(one)._spare is None
+    assert captured(one)._copies is None
     assert captured(one).graphs == {}
     for found in (one, other):
         found.observe(*herd(45, classes=6, seed=2))

@@ -44,6 +44,29 @@ class Recorded:
     loss: Tensor
 
 
+@dataclass(frozen=True)
+class Copies:
+    """Buffers and room for a copy of each, listed once: walking a state takes longer."""
+
+    pairs: list[tuple[list[Tensor], list[Tensor]]]
+    """by dtype, because one kernel copies many tensors of one"""
+
+    @classmethod
+    def of(cls, buffers: list[Tensor]) -> Copies:
+        alike: dict[torch.dtype, list[Tensor]] = {}
+        for one in buffers:
+            alike.setdefault(one.dtype, []).append(one)
+        return cls([(some, [torch.empty_like(one) for one in some]) for some in alike.values()])
+
+    def keep(self) -> None:
+        for buffers, copies in self.pairs:
+            torch._foreach_copy_(copies, buffers)
+
+    def restore(self) -> None:
+        for buffers, copies in self.pairs:
+            torch._foreach_copy_(buffers, copies)
+
+
 class Captured(Eager):
     """Steps a state by replaying graphs; it copies the given state once and owns the copy."""
 
@@ -52,10 +75,14 @@ class Captured(Eager):
         super().__init__(engine, tree.map_leaves(torch.clone, me))
         self.compiled_in = compiled_in
         self.graphs: dict[tuple[object, ...], Recorded] = {}
-        self._spare: State | None = None
+        self._copies: Copies | None = None
+        self._undo: Copies | None = None
+        self._unsafe = False
+        """whether overwriting the buffers would lose what a failed call must restore"""
 
     def step(self, new: Batch) -> Tensor:
         """One step on one stream batch; the loss, valid until the next step."""
+        self._keep_buffers()
         if self.me.memory.filled < self.engine.method.settled_at(self.me):
             return super().step(new)
         key = (self.me.later, self.me.closed, new.x.shape)
@@ -72,24 +99,38 @@ class Captured(Eager):
     def take(self, after: State) -> None:
         """Put a state into the buffers or, if a shape changed, into new ones without graphs."""
         if shapes(after) == shapes(self.me):
+            self._keep_buffers()
             self.me = written(self.me, after)
         else:
             self.me, self.graphs = tree.map_leaves(torch.clone, after), {}
+            self._copies, self._unsafe = None, False
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """Undo all steps inside the block if one fails.
 
-        A graph overwrites the whole state, so the state is copied first.
+        Graphs overwrite the buffers, so these are copied before the first change inside the block;
+        a block that only lets images wait, as most calls with one image do, copies nothing.
         """
-        if self._spare is None or shapes(self._spare) != shapes(self.me):
-            self._spare = tree.map_leaves(torch.clone, self.me)
-        before = self._spare = written(self._spare, self.me)
+        before, graphs, self._unsafe = self.me, self.graphs, True
         try:
             yield
         except BaseException:
-            self.take(before)
+            if self._undo is not None:
+                self._undo.restore()
+                self._copies = self._undo
+            self.me, self.graphs = before, graphs
             raise
+        finally:
+            self._undo, self._unsafe = None, False
+
+    def _keep_buffers(self) -> None:
+        if not self._unsafe:
+            return
+        if self._copies is None:
+            self._copies = Copies.of(tree.leaves(self.me))
+        self._copies.keep()
+        self._undo, self._unsafe = self._copies, False
 
     def _record(self, new: Batch) -> Recorded:
         held, scratch = tree.map_leaves(torch.clone, (new, self.me))
