@@ -9,8 +9,9 @@ from typing import get_type_hints
 
 import pytest
 
+from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.methods import METHODS, method_class
-from bison_ocl.methods.declared import File, declared
+from bison_ocl.methods.declared import File, declared, facts, settings_on
 from bison_ocl.methods.settings import configured, settings_of, typed
 
 
@@ -19,11 +20,29 @@ def test_settings_presets_and_attributes_are_those_of_the_class(name: str) -> No
     found, real = declared(name), method_class(name)
     assert list(found.fields) == [field.name for field in fields(real)]
     assert {key: dict(value) for key, value in found.presets.items()} == real.presets
-    for attribute in ("title", "kind", "replays", "ignores", "learned", "scored", "boundaries"):
+    attributes = ("title", "kind", "look", "replays", "ignores", "learned", "scored", "boundaries")
+    for attribute in attributes:
         assert getattr(found, attribute) == getattr(real, attribute), attribute
     for data in ("", "split-digits", "split-cifar10", "split-cifar100"):
-        shown = {key.rstrip("_"): value for key, value in found.settings(data).items()}
-        assert shown == settings_of(configured(name, data, {}))
+        expected = settings_of(configured(name, data, {}))
+        assert list(settings_on(name, data).items()) == list(expected.items())
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_settings_of_planned_cells_are_those_of_the_method(item: str) -> None:
+    for cell in ITEMS[item].cells:
+        expected = settings_of(configured(cell.method, cell.data, dict(cell.settings)))
+        found = settings_on(cell.method, cell.data, dict(cell.settings))
+        assert list(found.items()) == list(expected.items())
+
+
+def test_a_setting_without_effect_keeps_its_default() -> None:
+    assert settings_on("gdumb", "", {"average": "0.9"}) == settings_on("gdumb", "")
+
+
+def test_an_unknown_method_has_neither_facts_nor_settings() -> None:
+    assert facts("mine") is None
+    assert settings_on("mine", "") == {}
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -210,3 +211,11 @@ def test_some_methods_and_a_width(tmp_path: Path, call: Callable[..., Said]) -> 
     said = call(*words, "--methods", "er,lode")
     assert (said.status, said.out) == (2, "")
     assert "no run of 'lode': there are runs of bison, er, finetune" in said.err
+
+
+def test_a_report_needs_no_torch(tmp_path: Path) -> None:
+    """Importing it takes longer than everything that a report computes."""
+    found = put(tmp_path, *records("table1", 1))
+    code = "import sys; from bison_ocl.report.write import write; from pathlib import Path\n"
+    code += "write(Path(sys.argv[1]), formats=['csv']); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code, found], check=True, capture_output=True)

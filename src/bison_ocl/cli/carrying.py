@@ -41,8 +41,8 @@ def carry_out(
     """Carry out plans in turn; the number of failed runs."""
     from bison_ocl.experiments.carry.reproduce import reproduce
     from bison_ocl.experiments.records.results import RESULTS, whole
-    from bison_ocl.experiments.terminal.bar import say
     from bison_ocl.experiments.terminal.board import showing
+    from bison_ocl.experiments.terminal.show import say
     from bison_ocl.experiments.tracking import track_all, tracked
 
     failed = 0

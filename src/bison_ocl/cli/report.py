@@ -67,7 +67,7 @@ def write_and_show(
     width: float | None = None,
 ) -> None:
     """Write the report of folders and print the tables of the given items, or of all."""
-    from bison_ocl.experiments.terminal.bar import say
+    from bison_ocl.experiments.terminal.show import say
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.write import FORMATS, write
 
@@ -90,7 +90,7 @@ def write_and_show(
 
 def show_runs(name: str, found: Sequence[Record], others: Sequence[Record]) -> list[Entry]:
     """Print the table of some runs, with AI from FINE-TUNE among the others; its entries."""
-    from bison_ocl.experiments.terminal.bar import say
+    from bison_ocl.experiments.terminal.show import say
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.study.study import doubts, prepared
     from bison_ocl.report.tables.layouts import overview

@@ -24,7 +24,8 @@ def rerun(
 ) -> None:
     """Repeat a record's run and report whether the result is identical."""
     from bison_ocl.experiments.carry.rerun import check_known, chosen, compared, rerun
-    from bison_ocl.experiments.terminal.bar import say, watching
+    from bison_ocl.experiments.terminal.bar import watching
+    from bison_ocl.experiments.terminal.show import say
     from bison_ocl.methods import named
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.study.study import prepared

@@ -174,7 +174,8 @@ def one_by_one(jobs: Sequence[Job], track: Tracker | None) -> None:
     """Train jobs in this process, the method after its reference, and print a table."""
     from bison_ocl.cli.report import show_runs
     from bison_ocl.experiments.records.results import read
-    from bison_ocl.experiments.terminal.bar import say, watching
+    from bison_ocl.experiments.terminal.bar import watching
+    from bison_ocl.experiments.terminal.show import say
     from bison_ocl.experiments.tracking import track_all
     from bison_ocl.experiments.train.runner import run
 

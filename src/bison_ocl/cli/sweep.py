@@ -28,7 +28,7 @@ def sweep(
     """Train what is missing, then print a table and the best settings. how: of all runs"""
     from bison_ocl.experiments.carry.reproduce import standing
     from bison_ocl.experiments.plan.grid import swept
-    from bison_ocl.experiments.terminal.bar import say
+    from bison_ocl.experiments.terminal.show import say
     from bison_ocl.report.study.best import best_settings
 
     plan = swept(out.name, cells, seeds)

@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.experiments.terminal.bar import say, watching
+from bison_ocl.experiments.terminal.bar import watching
+from bison_ocl.experiments.terminal.show import say
 from bison_ocl.experiments.train.runner import Job, run
 
 DATA, MEMORY = "split-digits", 100

@@ -11,10 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bison_ocl import bounds
+from bison_ocl import bounds, look
 from bison_ocl.methods import METHODS
+from bison_ocl.methods.outside import GUESTS
+
+if TYPE_CHECKING:
+    from bison_ocl.methods.method import Method
 
 PACKAGE = Path(__file__).parents[1]
 EMPTY: Mapping[str, Any] = {}
@@ -51,7 +55,8 @@ class File(dict[str, Any]):
             if isinstance(node, ast.Assign) and name_of(node.targets[0]) == name:
                 return self.value(node.value)
             if isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names]:
-                return of_module(node.module or "")[name]
+                light = node.module == look.__name__  # needs no torch, and a look is called
+                return getattr(look, name) if light else of_module(node.module or "")[name]
         raise KeyError(name)
 
     def value(self, node: ast.expr) -> Any:
@@ -153,3 +158,30 @@ def declared(name: str) -> Declared:
     module, _, class_name = METHODS[name].rpartition(".")
     found: Declared = of_module(f"bison_ocl.methods.{module}")[class_name]
     return found
+
+
+def facts(name: str) -> type[Method] | Declared | None:
+    """What tables and plans know of a method: its file, or the class of one from outside.
+
+    None where a file of records names a method that is neither of the package nor named by the
+    user: that is no reason to import code.
+    """
+    if name in GUESTS:
+        return GUESTS[name].method
+    return declared(name) if name in METHODS else None
+
+
+def settings_on(name: str, data: str, chosen: Mapping[str, Any] = EMPTY) -> dict[str, Any]:
+    """All settings of a method by their public names, as records keep them; none if not known.
+
+    chosen: values, or their text, of settings that the method reads.
+    """
+    found = facts(name)
+    if found is None:
+        return {}
+    read = {key: value for key, value in chosen.items() if key not in found.ignores}
+    if isinstance(found, Declared):
+        return {key.rstrip("_"): value for key, value in found.settings(data, read).items()}
+    from bison_ocl.methods.settings import built, settings_of  # needs torch
+
+    return settings_of(built(found, data, read))

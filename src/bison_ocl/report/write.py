@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from bison_ocl.experiments.terminal.bar import say
+from bison_ocl.experiments.terminal.show import say
 from bison_ocl.files.durable import check_writable, write_atomically
 from bison_ocl.report import figures, page
 from bison_ocl.report.formats.csv import comma_separated

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from bison_ocl.experiments.plan.costs import chosen_settings, cost, lasting
+from bison_ocl.experiments.plan.costs import cost, lasting
 from bison_ocl.experiments.plan.machine import Rate
 from bison_ocl.experiments.plan.paper import ITEMS, Cell, Item
 from bison_ocl.experiments.plan.plan import ALL, Plan, plan
 from bison_ocl.experiments.records.results import RESULTS
+from bison_ocl.methods.declared import facts, settings_on
 from bison_ocl.stream.streams import DEFAULT
 
 UNMEASURED = "–"
@@ -66,8 +67,9 @@ def cost_by_run(found: Plan) -> dict[str, float]:
 
 def identity(cell: Cell) -> str:
     """A text that cells of the same runs share, however their settings are written."""
-    method, settings = chosen_settings(cell.method, cell.data, dict(cell.settings))
-    memory = cell.memory if method.replays else 0
+    method = facts(cell.method)
+    settings = settings_on(cell.method, cell.data, dict(cell.settings))
+    memory = cell.memory if method and method.replays else 0
     return repr((cell.method, cell.data, memory, sorted(settings.items()), cell.stream))
 
 

@@ -14,11 +14,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bison_ocl.experiments.records.spec import PLAIN
-from bison_ocl.methods import METHODS
-from bison_ocl.methods.declared import Declared, declared
+from bison_ocl.methods.declared import facts, settings_on
 
 if TYPE_CHECKING:
-    from bison_ocl.methods.method import Method
     from bison_ocl.nets.precision import Precision
 
 BATCH, FILTERS = 10, 20
@@ -52,7 +50,8 @@ UNKNOWN = Size(50_000, 10_000, 10, 32)
 
 def cost(name: str, data: str, memory: int, settings: Mapping[str, Any]) -> float:
     """The cost of a run in steps of ER; imports nothing heavy for a method of the package."""
-    size, (method, chosen) = SIZES.get(data, UNKNOWN), chosen_settings(name, data, settings)
+    size, method, chosen = SIZES.get(data, UNKNOWN), facts(name), settings_on(name, data, settings)
+    assert method is not None
     stream_batch = chosen["stream_batch"]
     batch = (stream_batch + chosen["buffer_batch"]) / (2 * BATCH)
     step = batch * (LEARNED * sum(method.learned) + SCORED * sum(method.scored))
@@ -60,19 +59,6 @@ def cost(name: str, data: str, memory: int, settings: Mapping[str, Any]) -> floa
     tests = size.tasks * refit + TESTED * size.test * (size.tasks + 1) / 2
     image = (size.side / 32) ** 2 * (chosen["filters"] / FILTERS) ** 2
     return float(image * (size.train / stream_batch * step + tests))
-
-
-def chosen_settings(
-    name: str, data: str, settings: Mapping[str, Any]
-) -> tuple[type[Method] | Declared, dict[str, Any]]:
-    """What a method declares, and its settings on a dataset with some of them chosen."""
-    if name in METHODS:
-        found = declared(name)
-        return found, found.settings(data, settings)
-    from bison_ocl.methods.settings import configured  # needs torch
-
-    method = configured(name, data, settings)
-    return type(method), vars(method)
 
 
 SHAPE, CLASSES, MEMORY = (3, 32, 32), 10, 20

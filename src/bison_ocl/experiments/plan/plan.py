@@ -6,10 +6,12 @@ Imports nothing heavy unless a setting or another dataset is given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, REFERENCE, Cell, Item, Settings
+from bison_ocl.methods import METHODS
+from bison_ocl.methods.declared import facts, settings_on
 from bison_ocl.methods.outside import GUESTS
 
 
@@ -163,8 +165,6 @@ def check_settings(cell: Cell) -> None:
 
 def settings_read_by(method: str) -> list[str]:
     """The settings that a method reads."""
-    from bison_ocl.methods import method_class
-
-    found = method_class(method)
-    names = [field.name.rstrip("_") for field in fields(found)]
-    return [name for name in names if name not in found.ignores]
+    if (found := facts(method)) is None:
+        raise UserError(unknown("method", method, METHODS))
+    return [name for name in settings_on(method, "") if name not in found.ignores]

@@ -81,19 +81,19 @@ def computed_in(precision: Precision, device: str) -> Precision:
 
 def defaults(method: str) -> dict[str, Any]:
     """The default settings of a method; empty if this version does not know it."""
-    from bison_ocl.methods import known
+    from bison_ocl.methods.declared import facts  # commands that read no record start faster
     from bison_ocl.methods.outside import source_digest
 
     name = method.partition(" + ")[0]
-    return default_settings(name, source_digest(name)) if known(name) else {}
+    return default_settings(name, source_digest(name)) if facts(name) else {}
 
 
 @cache
 def default_settings(name: str, version: str | None) -> dict[str, Any]:
     """Of a method that is known, in the version that is."""
-    from bison_ocl.methods.settings import configured, settings_of  # needs torch
+    from bison_ocl.methods.declared import settings_on
 
-    return settings_of(configured(name, None, {}))
+    return settings_on(name, "")
 
 
 MOST_SEEDS = 100_000

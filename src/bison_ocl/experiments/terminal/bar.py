@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,17 +17,11 @@ from rich.progress import (
 )
 
 from bison_ocl.experiments.terminal.lines import Lines, title
+from bison_ocl.experiments.terminal.show import console
 from bison_ocl.experiments.train.run import Run, Watcher
-
-console = Console(stderr=True, highlight=False)
 
 SHOWN_EVERY = 0.1
 """seconds between updates: moving the bar takes longer than a step on a GPU"""
-
-
-def say(text: str) -> None:
-    """Print a notice on standard error; results go to standard output."""
-    console.print(text, markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bison_ocl.experiments.carry.work import Outcome
 from bison_ocl.experiments.plan.costs import cost, lasting
-from bison_ocl.experiments.terminal.bar import console
+from bison_ocl.experiments.terminal.show import console
 from bison_ocl.experiments.train.runner import Job
 
 

@@ -1,12 +1,19 @@
-"""Print a table: as wide as the terminal, or in full width to files and pipes."""
+"""Output of commands: notices, and tables as wide as the terminal or, in pipes, in full."""
 
 from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
 
+console = Console(stderr=True, highlight=False)
+
 WIDE = 160
 """characters, in files and pipes"""
+
+
+def say(text: str) -> None:
+    """Print a notice on standard error; results go to standard output."""
+    console.print(text, markup=False, soft_wrap=True)
 
 
 def show_table(table: Table) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import Spread, accuracy_curve, spread
 from bison_ocl.look import GREY, PALETTE, Look, Marker
-from bison_ocl.methods import known
+from bison_ocl.methods.declared import facts
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.intransigence import same_stream
 from bison_ocl.report.study.labels import Label, label_of
@@ -154,7 +154,7 @@ def with_looks(found: Sequence[Experiment]) -> list[Experiment]:
 def look_of(method: str) -> Look:
     """The look of a method, or of a method under another rule, such as `er + ncm`."""
     name, _, rule = method.partition(" + ")
-    kind = known(name)
+    kind = facts(name)
     found = kind.look if kind else Look(GREY, "o")
     return replace(found, hollow=True, dashes=":") if rule else found
 

@@ -10,9 +10,8 @@ from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in
-from bison_ocl.methods import known
+from bison_ocl.methods.declared import facts, settings_on
 from bison_ocl.methods.outside import source_digest
-from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.stream.streams import DEFAULT
 
@@ -31,7 +30,7 @@ VALIDATE = "validate"
 def method_name(method: str, declared: str | None = None) -> str:
     """`er + ncm` as `ER + NCM`; the title that a record declares where the method is not known."""
     name, plus, rule = method.partition(" + ")
-    found = known(name)
+    found = facts(name)
     return (found.title if found else declared or name.upper()) + plus + rule_name(rule)
 
 
@@ -80,7 +79,7 @@ CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
 
 def category(method: str) -> str:
     """The signs of its categories, `T, F`; none where the paper gives none."""
-    found = known(method.partition(" + ")[0])
+    found = facts(method.partition(" + ")[0])
     return found.kind if found else ""
 
 
@@ -120,7 +119,7 @@ def as_set(value: Any) -> str:
 def preset(method: str, data: str, changes: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
     """The settings of a method on a dataset; none where this version does not know them."""
     version = source_digest(method)
-    return settings_by_preset(method, version, data, changes) if known(method) else {}
+    return settings_by_preset(method, version, data, changes) if facts(method) else {}
 
 
 @cache
@@ -128,6 +127,6 @@ def settings_by_preset(
     method: str, version: str | None, data: str, changes: tuple[tuple[str, str], ...]
 ) -> dict[str, Any]:
     try:
-        return settings_of(configured(method, data, dict(changes)))
+        return settings_on(method, data, dict(changes))
     except UserError:
         return {}

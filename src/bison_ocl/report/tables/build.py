@@ -8,7 +8,7 @@ from typing import Any
 
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.spec import Spec
-from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.study import labels, names, paper
 from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.labels import Label
@@ -129,10 +129,10 @@ def planned(item: str, found: Sequence[Experiment]) -> list[Spec]:
     present = {one.place.data for one in found}
     rescored = any(one.rescored for one in found)
     return [
-        Spec(asked.method + rule, asked.data, asked.memory, 0, settings_of(one), asked.stream)
+        Spec(asked.method + rule, asked.data, asked.memory, 0, settings, asked.stream)
         for asked in ITEMS[item].cells
         if asked.data in present
-        for one in [configured(asked.method, asked.data, dict(asked.settings))]
+        for settings in [settings_on(asked.method, asked.data, dict(asked.settings))]
         for rule in ["", *(f" + {rule}" for rule in asked.also * rescored)]
     ]
 
