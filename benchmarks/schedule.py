@@ -34,6 +34,7 @@ from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.commit import commit
 from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.record import Losses, Metrics, Record, Scores, Timing
+from bison_ocl.experiments.tracking.sight import Tell
 from bison_ocl.experiments.train.runner import Job
 
 RESULT = Path(__file__).with_name("schedule.json")
@@ -74,7 +75,9 @@ def made_up(job: Job) -> list[Record]:
     ]
 
 
-def training_nothing(jobs: Sequence[Job], started: Started, done: Done) -> None:
+def training_nothing(
+    jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+) -> None:
     for job in jobs:
         started(job)
         job.out.mkdir(parents=True)
@@ -84,7 +87,9 @@ def training_nothing(jobs: Sequence[Job], started: Started, done: Done) -> None:
 class FindingItFinished:
     """Real processes: each unit reads that its run is finished, and says so."""
 
-    def __call__(self, jobs: Sequence[Job], started: Started, done: Done) -> None:
+    def __call__(
+        self, jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+    ) -> None:
         for job in jobs:
             for record in made_up(job):
                 records.append(job.results, record)

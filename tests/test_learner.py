@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -469,6 +469,8 @@ class Nobody:
     def stepped(self, task: int, step: int) -> None: ...
 
     def tested(self, task: int, accuracy: float) -> None: ...
+
+    def paused(self, runs: Sequence[Run]) -> None: ...
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

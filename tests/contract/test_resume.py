@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ class Watcher:
     def tested(self, task: int, accuracy: float) -> None:
         if task == self.task:
             raise Stop
+
+    def paused(self, runs: Sequence[Run]) -> None:
+        pass
 
 
 def dataset() -> Dataset:

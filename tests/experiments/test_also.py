@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
+from bison_ocl.experiments.train.run import Run
 from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.inference.readouts import READOUTS
 from tests.digits import shrunk, use
@@ -25,6 +27,8 @@ class Nobody:
     def stepped(self, task: int, step: int) -> None: ...
 
     def tested(self, task: int, accuracy: float) -> None: ...
+
+    def paused(self, runs: Sequence[Run]) -> None: ...
 
 
 def job(folder: Path, method: str = "er", **changes: Any) -> Job:

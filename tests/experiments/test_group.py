@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +48,8 @@ class Watching:
             raise InterruptedError
 
     def tested(self, task: int, accuracy: float) -> None: ...
+
+    def paused(self, runs: Sequence[Run]) -> None: ...
 
 
 def job(folder: Path, method: str = "er", lr: str = "1e-6", **changes: Any) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ class Watcher:
             raise Stop
 
     def tested(self, task: int, accuracy: float) -> None:
+        pass
+
+    def paused(self, runs: Sequence[Run]) -> None:
         pass
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bison_ocl.experiments.carry.work import Carry
     from bison_ocl.experiments.plan.plan import Plan
     from bison_ocl.experiments.plan.units import Options
-    from bison_ocl.experiments.tracking import Track
+    from bison_ocl.experiments.tracking import Tracker
 
 Engine = Annotated[
     Literal["local", "ray"], typer.Option(help="Train on this machine or on a Ray cluster.")
@@ -36,24 +36,38 @@ def device_of(engine: str, device: str) -> str:
 
 
 def carry_out(
-    plans: Sequence[Plan], engines: dict[str, Carry], out: Path, track: Track | None, how: Options
+    plans: Sequence[Plan],
+    engines: dict[str, Carry],
+    out: Path,
+    tracking: Tracker | None,
+    how: Options,
 ) -> int:
     """Carry out plans in turn; the number of failed runs."""
     from bison_ocl.experiments.carry.reproduce import reproduce
     from bison_ocl.experiments.records.results import RESULTS, whole
     from bison_ocl.experiments.terminal.board import showing
     from bison_ocl.experiments.terminal.show import say
-    from bison_ocl.experiments.tracking import track_all, tracked
+    from bison_ocl.experiments.tracking import tracked
 
     failed = 0
     for found in plans:
         engine, together = engines[found.name], found.item.alone or how["device"] == "cuda"
-        engine = tracked(engine, track) if track else engine
+        engine = tracked(engine, tracking) if tracking else engine
         for outcome in reproduce(found, out, together, engine, showing, say, **how):
             failed += len(outcome.job.seeds) - len(outcome.records)
-        if track:  # runs finished earlier too
-            track_all(whole(out / found.name / RESULTS), track)
+        if tracking:  # runs finished earlier too
+            tracking.keep_all(whole(out / found.name / RESULTS))
     return failed
+
+
+def chosen_tracker(choice: str | None, out: Path) -> Tracker | None:
+    """The tracker for `--track`, checked before anything is trained."""
+    if choice is None:
+        return None
+    from bison_ocl.experiments.terminal.show import say
+    from bison_ocl.experiments.tracking import tracker
+
+    return tracker(choice, out, say)
 
 
 def chosen_engine(

@@ -41,7 +41,9 @@ Compiling = Annotated[
 ]
 Track = Annotated[
     str | None,
-    typer.Option(help="Log finished runs: tensorboard[:FOLDER], mlflow[:URI] or wandb[:FOLDER]."),
+    typer.Option(
+        help="Log runs while they train: tensorboard[:FOLDER], mlflow[:URI] or wandb[:FOLDER]."
+    ),
 ]
 CheckpointEvery = Annotated[float, typer.Option(help="Write a checkpoint every N seconds.")]
 ImageSize = Annotated[

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bison_ocl.cli.carrying import Address, Engine, Processes, carry_out, chosen_engine, device_of
+from bison_ocl.cli.carrying import (
+    Address,
+    Engine,
+    Processes,
+    carry_out,
+    chosen_engine,
+    chosen_tracker,
+    device_of,
+)
 from bison_ocl.cli.options import (
     CheckpointEvery,
     Compiling,
@@ -109,8 +118,6 @@ def reproduce(
         return
     where = device_of(engine, device)
     advise_on_precision(where, precision)
-    from bison_ocl.experiments.tracking import tracker
-
     engines = {
         found.name: chosen_engine(engine, address, where, processes, found.item.alone)
         for found in plans
@@ -122,7 +129,9 @@ def reproduce(
         "data_dir": data_dir,
         "checkpoint_every": checkpoint_every,
     }
-    failed = carry_out(plans, engines, out, tracker(track, out) if track else None, how)
+    tracking = chosen_tracker(track, out)
+    with tracking or nullcontext():
+        failed = carry_out(plans, engines, out, tracking, how)
     write_report([found.name for found in plans], out)
     if failed:
         runs = sum(found.runs for found in plans)

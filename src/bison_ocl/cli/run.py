@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bison_ocl.cli.carrying import Address, Engine, Processes, chosen_engine, device_of
+from bison_ocl.cli.carrying import (
+    Address,
+    Engine,
+    Processes,
+    chosen_engine,
+    chosen_tracker,
+    device_of,
+)
 from bison_ocl.cli.options import (
     CheckpointEvery,
     Compiling,
@@ -33,7 +41,7 @@ from bison_ocl.errors import UserError
 
 if TYPE_CHECKING:
     from bison_ocl.experiments.plan.units import Options
-    from bison_ocl.experiments.tracking import Track as Tracker
+    from bison_ocl.experiments.tracking import Tracker
     from bison_ocl.experiments.train.runner import Job
 
 Axes = dict[str, Sequence[str]]
@@ -137,7 +145,6 @@ def run(
     from bison_ocl.experiments.plan.grid import Grid
     from bison_ocl.experiments.plan.plan import merged
     from bison_ocl.experiments.plan.units import job_of
-    from bison_ocl.experiments.tracking import tracker
     from bison_ocl.methods import named
 
     names = [named(text) for text in parts("methods", method)]
@@ -158,30 +165,35 @@ def run(
     advise_on_precision(how["device"], precision)
     carry = chosen_engine(engine, address, how["device"], processes, alone=False)
     cells = chosen.cells()
-    tracking = tracker(track, out) if track else None
+    tracking = chosen_tracker(track, out)
     if len(cells) > 1 or engine == "ray" or processes:
         refuse_models(save_model)
         chosen = replace(chosen, stream=canonical_stream(stream, data, how))
         references = chosen.references() if with_reference else ()
-        sweep([*references, *chosen.cells()], asked, out, carry, tracking, how)
+        with tracking or nullcontext():
+            sweep([*references, *chosen.cells()], asked, out, carry, tracking, how)
         return
     cells = merged([*(chosen.references() if with_reference else ()), *cells])
     jobs = [job_of(cell, asked, out, **how) for cell in cells]
-    one_by_one([replace(job, resume=resume, save_model=save_model) for job in jobs], tracking)
+    jobs = [replace(job, resume=resume, save_model=save_model) for job in jobs]
+    with tracking or nullcontext():
+        one_by_one(jobs, tracking)
 
 
-def one_by_one(jobs: Sequence[Job], track: Tracker | None) -> None:
+def one_by_one(jobs: Sequence[Job], tracking: Tracker | None) -> None:
     """Train jobs in this process, the method after its reference, and print a table."""
     from bison_ocl.cli.report import show_runs
     from bison_ocl.experiments.records.results import read
     from bison_ocl.experiments.terminal.bar import watching
     from bison_ocl.experiments.terminal.show import say
-    from bison_ocl.experiments.tracking import track_all
+    from bison_ocl.experiments.tracking.sight import telling
     from bison_ocl.experiments.train.runner import run
 
-    found = [record for job in jobs for record in run(job, watching, say)]
-    if track:
-        track_all(found, track)
+    watch = telling(watching, tracking.see) if tracking else watching
+    landed = tracking.keep if tracking else None
+    found = [record for job in jobs for record in run(job, watch, say, landed)]
+    if tracking:  # runs finished earlier too
+        tracking.keep_all(found)
     show_runs(jobs[0].out.name, found, others=read(jobs[0].results))
 
 

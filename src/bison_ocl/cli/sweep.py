@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bison_ocl.experiments.carry.work import Carry
     from bison_ocl.experiments.plan.paper import Cell
     from bison_ocl.experiments.plan.units import Options
-    from bison_ocl.experiments.tracking import Track
+    from bison_ocl.experiments.tracking import Tracker
 
 
 def sweep(
@@ -22,7 +22,7 @@ def sweep(
     seeds: Sequence[int],
     out: Path,
     engine: Carry,
-    track: Track | None,
+    tracking: Tracker | None,
     how: Options,
 ) -> None:
     """Train what is missing, then print a table and the best settings. how: of all runs"""
@@ -32,7 +32,7 @@ def sweep(
     from bison_ocl.report.study.best import best_settings
 
     plan = swept(out.name, cells, seeds)
-    failed = carry_out([plan], {plan.name: engine}, out.parent, track, how)
+    failed = carry_out([plan], {plan.name: engine}, out.parent, tracking, how)
     now = standing(plan, out.parent, say, **how)
     if now.finished:
         entries = show_runs(plan.name, now.finished, others=list(now.book.found.values()))

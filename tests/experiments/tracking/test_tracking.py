@@ -6,7 +6,6 @@ import json
 import socket
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,15 @@ import pytest
 
 from bison_ocl import cli
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.carry.work import Done, Outcome, Started
 from bison_ocl.experiments.records.record import as_values, from_values
-from bison_ocl.experiments.tracking import mlflow, track, tracked, tracker
+from bison_ocl.experiments.tracking import mlflow, tracker
 from bison_ocl.experiments.tracking.story import story_of
-from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files import durable
-from tests import made_up
 from tests.experiments.tracking.example import record
+
+
+def fail(text: str) -> None:
+    raise AssertionError(text)
 
 
 def events(folder: Path) -> Any:
@@ -47,9 +47,9 @@ def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.Mo
     unfinished = durable.temporary_name(tmp_path / "tensorboard" / story.name)
     unfinished.mkdir(parents=True)
     (unfinished / "events.out.tfevents.0").write_bytes(b"of a command that was killed")
-    show = tracker("tensorboard", tmp_path)
-    show(record())
-    show(from_values(json.loads(json.dumps(as_values(record())))))
+    show = tracker("tensorboard", tmp_path, fail)
+    show.keep(record())
+    show.keep(from_values(json.loads(json.dumps(as_values(record())))))
     (folder,) = (tmp_path / "tensorboard").iterdir()
     found = events(folder)
     for name, curve in story.curves.items():
@@ -83,9 +83,9 @@ def test_wandb_keeps_the_story_once_and_offline(
 ) -> None:
     for name in ("WANDB_MODE", "WANDB_PROJECT", "WANDB_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    show = tracker("wandb", tmp_path)
-    show(record())
-    show(from_values(json.loads(json.dumps(as_values(record())))))
+    show = tracker("wandb", tmp_path, fail)
+    show.keep(record())
+    show.keep(from_values(json.loads(json.dumps(as_values(record())))))
     (kept,) = (tmp_path / "wandb").glob("wandb/offline-run-*/*.wandb")
     found, story = scanned(kept), story_of(record())
     assert found["run"] == {story.name}
@@ -102,12 +102,12 @@ def test_mlflow_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     models = tmp_path / "models"
     models.mkdir()
     (models / f"{story.name.rpartition('-')[0]}.safetensors").write_bytes(b"weights")
-    show = tracker("mlflow", tmp_path)
+    show = tracker("mlflow", tmp_path, fail)
     uri = mlflow.default(tmp_path)
     with mlflow.opened(uri) as (client, where):  # as a command leaves it that was killed
         client.create_run(where, tags={mlflow.TAG: story.name})
-    show(record())
-    show(from_values(json.loads(json.dumps(as_values(record())))))
+    show.keep(record())
+    show.keep(from_values(json.loads(json.dumps(as_values(record())))))
     with mlflow.opened(uri) as (client, where):
         (run,) = client.search_runs([where])
         assert run.info.status == "FINISHED"
@@ -137,60 +137,30 @@ def test_run_tracks_also_what_was_finished_before(
     assert all(list(folder.glob("*.safetensors")) for folder in folders)
 
 
-def test_records_are_shown_as_they_land_and_a_failure_does_not_stop_the_engine(
-    tmp_path: Path,
-) -> None:
-    job = Job("er", "split-digits", 20, [0], {}, tmp_path)
-    outcomes = [
-        Outcome(job, [made_up.record(seed=0)]),
-        Outcome(job, [], "broke"),
-        Outcome(job, [made_up.record(seed=1)]),
-    ]
-
-    def engine(jobs: Sequence[Job], started: Started, done: Done) -> None:
-        for outcome in outcomes:
-            done(outcome)
-
-    landed: list[Outcome] = []
-    shown: list[int] = []
-
-    def show(record: dict[str, Any]) -> None:
-        assert landed[-1].records == [record]
-        if record.seed == 0:
-            raise UserError("the server is away")
-        shown.append(record.seed)
-
-    tracked(engine, show)([job], lambda job: None, landed.append)
-    assert landed == outcomes
-    assert shown == [1]
-
-
 @pytest.mark.parametrize("kind", ["tensorboard", "mlflow"])
 def test_without_the_packages(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("torch.utils.tensorboard", "mlflow.exceptions", "mlflow.tracking"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UserError, match=r"pip install 'bison-ocl\[tracking\]'"):
-        tracker(kind, tmp_path)
+        tracker(kind, tmp_path, fail)
 
 
 def test_an_unknown_tracker(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="did you mean 'mlflow'"):
-        tracker("mflow", tmp_path)
+        tracker("mflow", tmp_path, fail)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for choice in (f"tensorboard:{tmp_path}/file", f"mlflow:sqlite:///{tmp_path}/file/mlflow.db"):
         with pytest.raises(UserError, match="cannot write to"):
-            tracker(choice, tmp_path)
-    with pytest.raises(UserError, match="results are kept"):
-        track(record(), "tensorboard", str(tmp_path / "file"))
+            tracker(choice, tmp_path, fail)
 
 
 def test_a_database_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").write_text("something else")
     with pytest.raises(UserError, match="file is not a database; results are kept"):
-        tracker(f"mlflow:sqlite:///{tmp_path}/mlflow.db", tmp_path)
+        tracker(f"mlflow:sqlite:///{tmp_path}/mlflow.db", tmp_path, fail)
 
 
 def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,5 +169,5 @@ def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
     with socket.create_server(("127.0.0.1", 0)) as mute:
         uri = f"http://127.0.0.1:{mute.getsockname()[1]}"
         with pytest.raises(UserError, match=f"no MLflow server answers at {uri}"):
-            tracker(f"mlflow:{uri}", tmp_path)
+            tracker(f"mlflow:{uri}", tmp_path, fail)
     assert time.monotonic() - start < 5

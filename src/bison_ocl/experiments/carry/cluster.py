@@ -14,12 +14,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
+from bison_ocl.experiments.tracking.sight import Sight, Tell
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files.durable import check_writable
 
@@ -42,23 +45,34 @@ MARK = ".coordinator"
 
 
 def carry_out(
-    jobs: Sequence[Job], started: Started, done: Done, *, address: str | None = None
+    jobs: Sequence[Job],
+    started: Started,
+    done: Done,
+    *,
+    tell: Tell | None = None,
+    address: str | None = None,
 ) -> None:
     """Submit all units and pass on their outcomes; without an address, use this machine only."""
     ray = connected(address or os.environ.get("RAY_ADDRESS"))
     try:
         check_placeable(jobs, ray.cluster_resources())
         task, mark = ray.remote(unit), uuid4().hex
-        running = {task.options(**needs(job)).remote(marked(job, mark), mark): job for job in jobs}
+        running = {
+            task.options(**needs(job)).remote(marked(job, mark), mark, tell is not None): job
+            for job in jobs
+        }
         while running:
             (ready,), _ = ray.wait(list(running), num_returns=1)
             job = running[ready]
             try:
-                found: Outcome | None = ray.get(next(ready))
+                found: Outcome | Sight | None = ray.get(next(ready))
             except ray.exceptions.RayError as error:
                 found = Outcome(job, [], f"Ray gave up: {in_one_line(error)}")
             if found is None:
                 started(job)
+            elif isinstance(found, Sight):
+                if tell:
+                    tell(found)
             else:
                 del running[ready]
                 done(replace(found, job=job))
@@ -66,14 +80,28 @@ def carry_out(
         ray.shutdown()
 
 
-def unit(job: Job, mark: str) -> Iterator[Outcome | None]:
-    """The work of a node: yield None at the start, then the outcome."""
+def unit(job: Job, mark: str, tells: bool = False) -> Iterator[Outcome | Sight | None]:
+    """The work of a node: yield None at the start, sights of runs if asked, then the outcome."""
     yield None
+    work = sighted if tells else tried
     if is_shared(job, mark):
-        yield attempt(job)
+        yield from work(job)
         return
     with TemporaryDirectory() as folder:
-        yield attempt(replace(job, out=Path(folder)))
+        yield from work(replace(job, out=Path(folder)))
+
+
+def tried(job: Job) -> Iterator[Outcome]:
+    yield attempt(job)
+
+
+def sighted(job: Job) -> Iterator[Outcome | Sight]:
+    """The sights of a unit while it trains, in a thread of its own, and its outcome."""
+    heard: SimpleQueue[Outcome | Sight] = SimpleQueue()
+    Thread(target=lambda: heard.put(attempt(job, heard.put)), daemon=True).start()
+    while isinstance(found := heard.get(), Sight):
+        yield found
+    yield found
 
 
 def needs(job: Job) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from bison_ocl.data import load
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
 from bison_ocl.experiments.plan.machine import cores
+from bison_ocl.experiments.tracking.sight import Sight, Tell
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.stream.streams import canonical
 
@@ -30,6 +31,7 @@ def carry_out(
     started: Started,
     done: Done,
     *,
+    tell: Tell | None = None,
     processes: int = 1,
     warm_up: bool = False,
 ) -> None:
@@ -46,7 +48,11 @@ def carry_out(
         while crew:
             ready = wait([worker.pipe for worker in crew])
             for worker in [worker for worker in crew if worker.pipe in ready]:
-                outcome = worker.outcome()
+                outcome = worker.heard()
+                if isinstance(outcome, Sight):
+                    if tell:
+                        tell(outcome)
+                    continue
                 done(outcome)
                 if outcome.error is not None or not waiting:
                     worker.end()  # an error may leave the process or its GPU in any state
@@ -90,14 +96,14 @@ class Worker:
 
     def begin(self, job: Job, warm_up: bool) -> Job:
         self.job = job
-        with suppress(OSError):  # the process died: `outcome` reports it
+        with suppress(OSError):  # the process died: `heard` reports it
             self.pipe.send((job, warm_up))
         return job
 
-    def outcome(self) -> Outcome:
-        """The outcome it sent, or one that reports its death."""
+    def heard(self) -> Outcome | Sight:
+        """What it sent: a sight of a run, or an outcome; or one that reports its death."""
         try:
-            found: Outcome = self.pipe.recv()
+            found: Outcome | Sight = self.pipe.recv()
             return found
         except (EOFError, OSError):
             self.process.join()
@@ -130,13 +136,13 @@ def ctrl_c_ignored() -> Iterator[None]:
 
 
 def serve(pipe: Connection) -> None:
-    """The loop of a worker: receive units, send outcomes, until the parent ends."""
+    """The loop of a worker: receive units, send sights and outcomes, until the parent ends."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     while True:
         job, warm_up = pipe.recv()
         if warm_up:
             for_nothing(job)
-        pipe.send(attempt(job))
+        pipe.send(attempt(job, pipe.send))
 
 
 def end_with_parent() -> None:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
 
 from bison_ocl.errors import UserError, shortage
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.tracking.sight import Tell, telling
+from bison_ocl.experiments.train.run import Run, Watcher
 from bison_ocl.experiments.train.runner import Job, run
 
 
@@ -33,9 +36,18 @@ class Outcome:
 Started = Callable[[Job], None]
 Done = Callable[[Outcome], None]
 
-Carry = Callable[[Sequence[Job], Started, Done], None]
-"""An engine with its options. It carries out units in any order and calls `started` at least once
-and `done` once per unit, both in the process and thread of its caller."""
+
+class Carry(Protocol):
+    """An engine with its options.
+
+    It carries out units in any order and calls `started` at least once and `done` once per unit,
+    and `tell` with what is known of a run whenever it pauses, all in the process and thread of its
+    caller.
+    """
+
+    def __call__(
+        self, jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+    ) -> None: ...
 
 
 class Unwatched:
@@ -47,8 +59,15 @@ class Unwatched:
     def tested(self, task: int, accuracy: float) -> None:
         pass
 
+    def paused(self, runs: Sequence[Run]) -> None:
+        pass
 
-def attempt(job: Job) -> Outcome:
+
+def unwatched(run: Run) -> AbstractContextManager[Watcher]:
+    return nullcontext(Unwatched())
+
+
+def attempt(job: Job, tell: Tell | None = None) -> Outcome:
     """Carry out or resume a unit in this process; errors become an outcome.
 
     On a CPU with one thread: rounding depends on the number of threads.
@@ -57,7 +76,8 @@ def attempt(job: Job) -> Outcome:
         torch.set_num_threads(1)
     job = replace(job, resume=True)
     try:
-        return Outcome(job, run(job, lambda _: nullcontext(Unwatched()), lambda _: None))
+        watch = telling(unwatched, tell) if tell else unwatched
+        return Outcome(job, run(job, watch, lambda _: None))
     except UserError as error:
         return Outcome(job, finished(job), str(error))
     except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.progress import (
@@ -69,3 +69,6 @@ class Bar:
             description=self.named(task),
             accuracy=f"AA {100 * accuracy:.1f} %",
         )
+
+    def paused(self, runs: Sequence[Run]) -> None:
+        pass

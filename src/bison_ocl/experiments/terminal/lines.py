@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bison_ocl.experiments.train.run import Run, Watcher
@@ -35,6 +35,9 @@ class Lines:
             file=sys.stderr,
             flush=True,
         )
+
+    def paused(self, runs: Sequence[Run]) -> None:
+        pass
 
 
 @contextmanager

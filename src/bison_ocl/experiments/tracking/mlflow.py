@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import requests
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.tracking.story import Story
+from bison_ocl.experiments.tracking.diary import Diary
+from bison_ocl.experiments.tracking.story import Curve, Settings, Story
 from bison_ocl.files.durable import check_writable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 EXPERIMENT = "bison-ocl"
 
 TAG = "bison_ocl.record"
-"""the tag that names the record of a run"""
+"""the tag that names a run, and once it is finished its record"""
 
 PATIENCE = 10
 """seconds for a server to answer"""
@@ -60,34 +61,66 @@ def check(uri: str) -> None:
         pass
 
 
-def keep(story: Story, uri: str) -> None:
-    """Write a run unless it is finished there; an incomplete one is replaced."""
+def is_kept(name: str, uri: str) -> bool:
+    """Whether a record is logged completely."""
     with opened(uri) as (client, where):
-        for run in client.search_runs([where], f"tags.`{TAG}` = '{story.name}'"):
-            if run.info.status == "FINISHED":
-                return
+        found = client.search_runs([where], f"tags.`{TAG}` = '{name}'")
+        return any(run.info.status == "FINISHED" for run in found)
+
+
+def begin(name: str, settings: Settings, uri: str) -> Diary:
+    """The log of a run from now on; replaces what an interrupted command has left."""
+    from mlflow.entities import Param
+
+    with opened(uri) as (client, where):
+        for run in client.search_runs([where], f"tags.`{TAG}` = '{name}'"):
             client.delete_run(run.info.run_id)
-        write(story, client, where)
+        run = client.create_run(where, run_name=name, tags={TAG: name})
+        params = [Param(name, str(value)) for name, value in settings.items()]
+        client.log_batch(run.info.run_id, params=params)
+    return Logged(run.info.run_id, uri)
 
 
-def write(story: Story, client: MlflowClient, where: str) -> None:
-    from mlflow.entities import Metric, Param
+def keep(story: Story, uri: str) -> None:
+    """Write a finished run."""
+    diary = begin(story.name, story.settings, uri)
+    diary.add(story.curves)
+    diary.finish(story)
 
-    run, now = client.create_run(where, run_name=story.name, tags={TAG: story.name}), time.time_ns()
-    curves = story.curves | {name: [(0, value)] for name, value in story.finals.items()}
-    figures = [
-        Metric(name, value, now // 10**6, step)
-        for name, curve in curves.items()
-        for step, value in curve
-    ]
-    settings = [Param(name, str(value)) for name, value in story.settings.items()]
-    client.log_batch(run.info.run_id, params=settings)
-    for start in range(0, len(figures), MOST):
-        client.log_batch(run.info.run_id, metrics=figures[start : start + MOST])
-    client.log_text(run.info.run_id, story.line, "record.json")
-    if story.model:
-        client.log_artifact(run.info.run_id, str(story.model))
-    client.set_terminated(run.info.run_id)
+
+class Logged(Diary):
+    """A run of MLflow, RUNNING until its record is there."""
+
+    def __init__(self, id: str, uri: str) -> None:
+        super().__init__()
+        self.id, self.uri = id, uri
+
+    def write(self, curves: dict[str, Curve]) -> None:
+        from mlflow.entities import Metric
+
+        now = time.time_ns() // 10**6
+        figures = [
+            Metric(name, value, now, step)
+            for name, curve in curves.items()
+            for step, value in curve
+        ]
+        with opened(self.uri) as (client, _):
+            for start in range(0, len(figures), MOST):
+                client.log_batch(self.id, metrics=figures[start : start + MOST])
+
+    def finish(self, story: Story) -> None:
+        self.write({name: [(0, value)] for name, value in story.finals.items()})
+        with opened(self.uri) as (client, _):
+            client.log_text(self.id, story.line, "record.json")
+            if story.model:
+                client.log_artifact(self.id, str(story.model))
+            client.set_tag(self.id, TAG, story.name)
+            client.update_run(self.id, name=story.name)
+            client.set_terminated(self.id)
+
+    def stop(self) -> None:
+        with opened(self.uri) as (client, _):
+            client.set_terminated(self.id, status="KILLED")
 
 
 def experiment(client: MlflowClient, uri: str) -> str:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.experiments.records.record import Record, as_values
+from bison_ocl.experiments.records.record import (
+    Anytime,
+    Environment,
+    Losses,
+    Matrix,
+    Record,
+    as_values,
+)
+from bison_ocl.experiments.records.spec import Spec
+
+Settings = dict[str, str | int | float | bool]
 
 Curve = list[tuple[int, float]]
 """Pairs of a step, or of a task counted from 1, and a value."""
@@ -20,7 +31,7 @@ class Story:
 
     name: str
     """unique to this record: repeating the run gives another name"""
-    settings: dict[str, str | int | float | bool]
+    settings: Settings
     curves: dict[str, Curve]
     finals: dict[str, float]
     line: str
@@ -34,27 +45,30 @@ def story_of(record: Record, models: Path | None = None) -> Story:
     line = json.dumps(as_values(record), sort_keys=True)
     return Story(
         name=f"{record.name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}",
-        settings=described(record),
-        curves={name: curve for name, curve in curves_of(record).items() if curve},
+        settings=described(record, record.environment, record.commit),
+        curves=curves_of(record.accuracy, record.log, record.losses, record.anytime),
         finals=finals_of(record),
         line=line,
         model=model if model and model.exists() else None,
     )
 
 
-def described(record: Record) -> dict[str, Any]:
+def described(spec: Spec, environment: Environment, commit: str | None) -> Settings:
     """Identity and provenance of a run as one flat dictionary."""
-    identity = {name: getattr(record, name) for name in ("method", "data", "memory", "seed")}
-    rest = {"stream": record.stream, "precision": record.precision, "commit": record.commit}
-    values = identity | record.settings | record.data_options | rest | vars(record.environment)
+    identity = {name: getattr(spec, name) for name in ("method", "data", "memory", "seed")}
+    rest = {"stream": spec.stream, "precision": spec.precision, "commit": commit}
+    values = identity | spec.settings | spec.data_options | rest | vars(environment)
     plain = (str, int, float, bool)
     return {name: one if isinstance(one, plain) else str(one) for name, one in values.items()}
 
 
-def curves_of(record: Record) -> dict[str, Curve]:
-    """Loss per step; accuracies and the method's log (α and η for BISON) per task."""
-    matrix, log = record.accuracy, record.log
-    losses, anytime = record.losses, record.anytime
+def curves_of(
+    matrix: Matrix,
+    log: Sequence[dict[str, float | None]],
+    losses: Losses | None,
+    anytime: Anytime | None,
+) -> dict[str, Curve]:
+    """Loss per step; accuracies and the method's log (α and η for BISON) per finished task."""
     so_far = [sum(row[:done]) / done for done, row in enumerate(matrix, 1)]
     curves = {
         "loss": known(losses.steps, losses.loss) if losses else [],
@@ -66,14 +80,14 @@ def curves_of(record: Record) -> dict[str, Curve]:
         curves[f"accuracy_of_task/{task + 1:02}"] = by_task(of_task)
     for name in dict.fromkeys(name for entry in log for name in entry):
         curves[f"by_task/{name}"] = by_task([entry.get(name) for entry in log])
-    return curves
+    return {name: curve for name, curve in curves.items() if curve}
 
 
-def by_task(values: list[Any]) -> Curve:
+def by_task(values: Sequence[Any]) -> Curve:
     return known(list(range(1, len(values) + 1)), values)
 
 
-def known(steps: list[int], values: list[Any]) -> Curve:
+def known(steps: Sequence[int], values: Sequence[Any]) -> Curve:
     """A curve without missing or diverged values."""
     pairs = zip(steps, values, strict=True)
     return [(step, float(value)) for step, value in pairs if value is not None]

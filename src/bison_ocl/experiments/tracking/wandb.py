@@ -6,16 +6,25 @@ Offline unless WANDB_MODE says otherwise; WANDB_PROJECT and WANDB_ENTITY choose 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.tracking.story import Story
-from bison_ocl.files.durable import check_writable, write_errors
+from bison_ocl.experiments.tracking.diary import Diary
+from bison_ocl.experiments.tracking.story import Curve, Settings, Story
+from bison_ocl.files.durable import check_writable
+
+if TYPE_CHECKING:
+    from wandb import Run
 
 PROJECT = "bison-ocl"
 FINISHED = "finished-{}"
 """the name of a file that says that a run is logged completely"""
+RUNNING = "running-{}"
+"""the name of a file with the name of the folder of a run that trains"""
 
 
 def default(out: Path) -> str:
@@ -29,44 +38,86 @@ def check(folder: str) -> None:
     check_writable(Path(folder), "--track")
 
 
+def is_kept(name: str, folder: str) -> bool:
+    """Whether a record is logged completely."""
+    return (Path(folder) / FINISHED.format(name)).exists()
+
+
+def begin(name: str, settings: Settings, folder: str) -> Diary:
+    """The log of a run from now on; replaces what an interrupted command has left offline."""
+    import wandb
+
+    running = Path(folder) / RUNNING.format(name)
+    with errors(folder):
+        if running.exists() and mode() == "offline":
+            shutil.rmtree(offline_run(folder, running.read_text()), ignore_errors=True)
+        run = wandb.init(
+            project=os.environ.get("WANDB_PROJECT", PROJECT),
+            name=name,
+            config=dict(settings),
+            dir=folder,
+            mode=mode(),
+            settings=wandb.Settings(
+                silent=True, console="off", x_disable_stats=True, x_disable_meta=True
+            ),
+            reinit="create_new",
+        )
+        running.write_text(Path(run.dir).parent.name)
+    return Synced(run, running, folder)
+
+
+def offline_run(folder: str, name: str) -> Path:
+    """The folder of an offline run; a name cannot lead anywhere else."""
+    return Path(folder) / "wandb" / f"offline-run-{Path(name).name.removeprefix('offline-run-')}"
+
+
 def keep(story: Story, folder: str) -> None:
-    """Write a run unless it was logged completely; one that was cut off is logged again."""
-    done = Path(folder) / FINISHED.format(story.name)
-    if done.exists():
-        return
+    """Write a finished run."""
+    diary = begin(story.name, story.settings, folder)
+    diary.add(story.curves)
+    diary.finish(story)
+
+
+class Synced(Diary):
+    """A run of W&B: online at once; offline W&B writes its file in blocks of 32 KB."""
+
+    def __init__(self, run: Run, running: Path, folder: str) -> None:
+        super().__init__()
+        self.run, self.running, self.folder = run, running, folder
+
+    def write(self, curves: dict[str, Curve]) -> None:
+        with errors(self.folder):
+            for name, curve in curves.items():
+                if name not in self.last:
+                    self.run.define_metric(name, step_metric=f"at/{name}")
+                for step, value in curve:
+                    self.run.log({name: value, f"at/{name}": step})
+
+    def finish(self, story: Story) -> None:
+        with errors(self.folder):
+            self.run.name = story.name
+            self.run.summary.update(story.finals)
+            (Path(self.run.dir) / "record.json").write_text(story.line)
+            if story.model:
+                self.run.save(story.model, base_path=story.model.parent, policy="now")
+            self.run.finish()
+            (Path(self.folder) / FINISHED.format(story.name)).touch()
+            self.running.unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        self.run.finish(exit_code=1)
+
+
+@contextmanager
+def errors(folder: str) -> Iterator[None]:
+    """Errors of W&B in one line."""
     import wandb
 
     try:
-        write(story, folder)
+        yield
     except (wandb.Error, OSError) as error:
         why = str(error).partition("\n")[0]
         raise UserError(f"cannot track in {folder}: {why}; results are kept") from error
-    with write_errors(done, "results are kept"):
-        done.touch()
-
-
-def write(story: Story, folder: str) -> None:
-    import wandb
-
-    quiet = wandb.Settings(silent=True, console="off", x_disable_stats=True, x_disable_meta=True)
-    run = wandb.init(
-        project=os.environ.get("WANDB_PROJECT", PROJECT),
-        name=story.name,
-        config=dict(story.settings),
-        dir=folder,
-        mode=mode(),
-        settings=quiet,
-        reinit="create_new",
-    )
-    with run:
-        for name, curve in story.curves.items():
-            run.define_metric(name, step_metric=f"at/{name}")
-            for step, value in curve:
-                run.log({name: value, f"at/{name}": step})
-        run.summary.update(story.finals)
-        (Path(run.dir) / "record.json").write_text(story.line)
-        if story.model:
-            run.save(story.model, base_path=story.model.parent, policy="now")
 
 
 def mode() -> Any:

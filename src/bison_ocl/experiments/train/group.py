@@ -52,6 +52,7 @@ class Group:
             for task in range(self.first.progress.task, self.first.stream.tasks):
                 self._learn_task(task, watcher, savings)
                 self._test(task, watcher)
+                watcher.paused(self.runs)
                 self._end_task(task)
                 self._save(savings)
         self._hand_back()
@@ -68,10 +69,12 @@ class Group:
             if self._due():
                 self._pause()
                 self._test_on_the_way()
+                watcher.paused(self.runs)
                 self._go_on()
             if savings and time.perf_counter() - saved >= savings[0].every:
                 self._pause()
                 self._save(savings)
+                watcher.paused(self.runs)
                 self._go_on()
                 saved = time.perf_counter()
         self._pause()

@@ -45,6 +45,9 @@ class Watcher(Protocol):
 
     def tested(self, task: int, accuracy: float) -> None: ...
 
+    def paused(self, runs: Sequence[Run]) -> None:
+        """The progress of all runs of the group is up to date, on the host."""
+
 
 @dataclass(frozen=True)
 class Saving:

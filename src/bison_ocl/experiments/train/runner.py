@@ -37,6 +37,7 @@ from bison_ocl.stream.streams import DEFAULT, parse, stream_of
 
 Watch = Callable[[Run], AbstractContextManager[Watcher]]
 Say = Callable[[str], None]
+Landed = Callable[[Record], None]
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,11 @@ class Job:
         return self.out / "models" / f"{spec.name}.safetensors"
 
 
-def run(job: Job, watch: Watch, say: Say) -> list[Record]:
-    """The records of all seeds asked for, including those finished earlier."""
+def run(job: Job, watch: Watch, say: Say, landed: Landed | None = None) -> list[Record]:
+    """The records of all seeds asked for, including those finished earlier.
+
+    landed: hears of each record that this call has trained and written
+    """
     if job.source is not None:
         admit(job.source)
     method = configured(job.method, job.data, job.settings)
@@ -113,6 +117,8 @@ def run(job: Job, watch: Watch, say: Say) -> list[Record]:
         skip(job, [spec for spec in specs if spec.seed in finished], say)
         for record in trained(job, left, method, dataset, watch, say):
             finished[record.seed] = record
+            if landed:
+                landed(record)
     return [finished[spec.seed] for spec in specs]
 
 

@@ -1,0 +1,301 @@
+"""Trackers see a run while it trains: read by their own readers before the run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bison_ocl.experiments.carry import cluster, local
+from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt, unwatched
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.tracking import Tracker, mlflow, tracked, tracker, wandb
+from bison_ocl.experiments.tracking.sight import Sight, Tell, sight_of, telling
+from bison_ocl.experiments.tracking.story import Story, story_of
+from bison_ocl.experiments.train.group import Group
+from bison_ocl.experiments.train.runner import Job, run
+from tests import made_up
+from tests.contract.test_resume import Stop, Watcher, fresh
+from tests.digits import shrunk, use
+from tests.experiments.test_host import Listener
+from tests.experiments.tracking.test_tracking import events, fail, scanned
+
+TASKS = 5
+
+
+@pytest.fixture(autouse=True)
+def small_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, shrunk)
+
+
+def job(out: Path, seeds: Sequence[int] = (3,), **changes: Any) -> Job:
+    settings = {"filters": "2", "stream_batch": "20"}
+    return replace(Job("er", "split-digits", 20, seeds, settings, out), **changes)
+
+
+def trained(job: Job, tracking: Tracker, after: Tell) -> list[Record]:
+    """Train with a tracker, and look at it after each of its sights."""
+
+    def tell(sight: Sight) -> None:
+        tracking.see(sight)
+        after(sight)
+
+    with tracking:
+        return run(job, telling(unwatched, tell), lambda _: None, tracking.keep)
+
+
+def stop_at(count: int) -> Callable[[object], None]:
+    """Interrupts the run at its pause of that number."""
+    pauses = iter(range(1, TASKS + 1))
+
+    def stop(_: object) -> None:
+        if next(pauses) == count:
+            raise Stop
+
+    return stop
+
+
+# --- TensorBoard ---
+
+
+def test_tensorboard_holds_points_before_the_run_ends_and_the_story_after(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def look(sight: Sight) -> None:
+        (folder,) = (tmp_path / "tensorboard").glob(f"{sight.run}-*")
+        found = events(folder)
+        assert not (tmp_path / "results.jsonl").exists()
+        seen.append((len(found.Scalars("by_task/accuracy")), found.Scalars("loss")[-1].step))
+
+    (record,) = trained(job(tmp_path), tracker("tensorboard", tmp_path, fail), look)
+    assert [tasks for tasks, _ in seen] == [1, 2, 3, 4, 5]
+    assert [step for _, step in seen] == [14, 28, 42, 56, 70]
+    check_tensorboard(tmp_path, [record])
+
+
+def check_tensorboard(out: Path, records: Sequence[Record]) -> None:
+    """One folder per record, with every point of its story once."""
+    stories = {story_of(record).name: story_of(record) for record in records}
+    folders = {folder.name: folder for folder in (out / "tensorboard").iterdir()}
+    assert folders.keys() == stories.keys()
+    for name, folder in folders.items():
+        for curve, points in stories[name].curves.items():
+            found = [(e.step, pytest.approx(e.value)) for e in events(folder).Scalars(curve)]
+            assert found == points, curve
+        assert events(folder).Scalars("final/AA")
+        assert (folder / "record.json").read_text() == stories[name].line
+
+
+def test_a_resumed_run_has_no_point_twice(tmp_path: Path) -> None:
+    tracking = tracker("tensorboard", tmp_path, fail)
+    with pytest.raises(Stop):
+        trained(job(tmp_path), tracking, stop_at(3))
+    (left,) = (tmp_path / "tensorboard").iterdir()
+    assert len(events(left).Scalars("by_task/accuracy")) == 3
+    again = tracker("tensorboard", tmp_path, fail)
+    (record,) = trained(job(tmp_path, resume=True), again, lambda _: None)
+    check_tensorboard(tmp_path, [record])
+
+
+def test_every_seed_of_a_group_is_seen(tmp_path: Path) -> None:
+    seen: list[str] = []
+    both = job(tmp_path, (0, 1), seeds_at_once=2)
+    tracking = tracker("tensorboard", tmp_path, fail)
+    records = trained(both, tracking, lambda sight: seen.append(sight.run))
+    assert seen == [record.name for _ in range(TASKS) for record in records]
+    check_tensorboard(tmp_path, records)
+
+
+# --- MLflow and W&B ---
+
+
+@pytest.mark.slow
+def test_mlflow_has_a_running_run_then_a_killed_then_a_finished_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    uri, seen = mlflow.default(tmp_path), []
+
+    def found() -> tuple[str, dict[str, list[tuple[int, float]]]]:
+        with mlflow.opened(uri) as (client, where):
+            (one,) = client.search_runs([where])
+            curves = {
+                name: [(e.step, e.value) for e in client.get_metric_history(one.info.run_id, name)]
+                for name in one.data.metrics
+            }
+            return one.info.status, curves
+
+    stop = stop_at(2)
+
+    def look(sight: Sight) -> None:
+        status, curves = found()
+        seen.append((status, len(curves["by_task/accuracy"]), curves["loss"][-1][0]))
+        stop(sight)
+
+    with pytest.raises(Stop):
+        trained(job(tmp_path), tracker("mlflow", tmp_path, fail), look)
+    assert seen == [("RUNNING", 1, 14), ("RUNNING", 2, 28)]
+    assert found()[0] == "KILLED"
+    again = tracker("mlflow", tmp_path, fail)
+    (record,) = trained(job(tmp_path, resume=True), again, lambda _: None)
+    status, curves = found()
+    assert status == "FINISHED"
+    assert {name: curves[name] for name in story_of(record).curves} == story_of(record).curves
+
+
+@pytest.mark.slow
+def test_wandb_writes_blocks_of_points_and_replaces_a_run_that_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    place, steps = str(tmp_path), list(range(1, 301))
+    cut_off = wandb.begin("run", {"lr": 0.1}, place)
+    cut_off.add({"loss": [(step, 0.5) for step in steps]})
+    (kept,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    while not (found := "loss" in scanned(kept)["history"]):  # another process writes the file
+        pass
+    assert found
+    cut_off.stop()
+    assert kept.exists()
+    diary = wandb.begin("run", {"lr": 0.1}, place)
+    story = Story("record", {}, {}, {"final/AA": 0.5}, "{}", None)
+    diary.finish(story)
+    (kept,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    assert scanned(kept)["run"] == {"run", "record"}
+    assert wandb.is_kept("record", place)
+    assert not list(tmp_path.glob("running-*"))
+
+
+def test_a_forged_name_of_an_offline_run_stays_in_the_folder(tmp_path: Path) -> None:
+    found = wandb.offline_run(str(tmp_path), "../../../etc")
+    assert found == tmp_path / "wandb" / "offline-run-etc"
+
+
+# --- from other processes ---
+
+
+@pytest.mark.slow
+def test_a_worker_tells_of_its_runs_before_they_end(tmp_path: Path) -> None:
+    heard: list[Sight | Outcome] = []
+    local.carry_out([job(tmp_path)], lambda _: None, heard.append, tell=heard.append)
+    *sights, outcome = heard
+    assert [len(sight.curves["by_task/accuracy"]) for sight in sights] == [1, 2, 3, 4, 5]
+    (record,) = outcome.records
+    assert sights[-1].run == record.name
+    assert sights[-1].curves == story_of(record).curves
+    assert sights[-1].settings == story_of(record).settings
+
+
+def test_a_node_tells_of_its_runs_from_a_thread_and_computes_the_same(tmp_path: Path) -> None:
+    unit = cluster.marked(job(tmp_path / "there"), "now")
+    begun, *sights, outcome = cluster.unit(unit, "now", tells=True)
+    assert begun is None
+    assert [len(sight.curves["by_task/accuracy"]) for sight in sights] == [1, 2, 3, 4, 5]
+    (there,), (here,) = outcome.records, attempt(job(tmp_path / "here")).records
+    assert (there.accuracy, there.losses) == (here.accuracy, here.losses)
+
+
+def test_an_engine_is_tracked_and_its_records_are_kept(tmp_path: Path) -> None:
+    def engine(
+        jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+    ) -> None:
+        for job in jobs:
+            done(attempt(job, tell))
+
+    seen: list[Sight] = []
+    landed: list[Outcome] = []
+    with tracker("tensorboard", tmp_path, fail) as tracking:
+        carry = tracked(engine, tracking)
+        carry([job(tmp_path)], lambda _: None, landed.append, tell=seen.append)
+    assert len(seen) == TASKS
+    check_tensorboard(tmp_path, landed[0].records)
+
+
+# --- a tracker costs nothing, and fails alone ---
+
+
+def test_a_sight_needs_no_state_of_the_run() -> None:
+    group = Group([run := fresh("bison")])
+    group.train(Watcher())
+    del run.me
+    assert sight_of(run).curves["by_task/accuracy"]
+
+
+def test_no_step_of_a_run_that_is_tracked_reads_from_the_device() -> None:
+    told: list[Sight] = []
+    listener = Listener(5, 8)
+    with pytest.raises(Stop), telling(lambda _: _Given(listener), told.append)(None) as watcher:
+        Group([fresh("bison")]).train(watcher)
+    assert listener.waits.found == []
+    assert len(told) == 1
+
+
+class _Given:
+    """A watcher as a context."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+
+    def __enter__(self) -> Watcher:
+        return self.watcher
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class Broken:
+    """A tracker whose server is away after so many calls."""
+
+    def __init__(self, calls: int) -> None:
+        self.left, self.tried, self.last = calls, 0, {}
+
+    def begin(self, name: str, settings: Any, place: str) -> Broken:
+        return self
+
+    def is_kept(self, name: str, place: str) -> bool:
+        return self.add({}) is not None
+
+    def add(self, curves: Any) -> None:
+        self.tried += 1
+        if self.tried > self.left:
+            raise ConnectionError("the server\nis away")
+
+    def finish(self, story: Story) -> None:
+        self.add({})
+
+    def stop(self) -> None:
+        raise ConnectionError("still away")
+
+
+@pytest.mark.parametrize("calls", [0, 5])
+def test_a_tracker_that_fails_costs_one_line_and_no_run(calls: int, tmp_path: Path) -> None:
+    said: list[str] = []
+    keeper = Broken(calls)
+    tracking = Tracker(keeper, "there", tmp_path, said.append)
+    (record,) = trained(job(tmp_path), tracking, lambda _: None)
+    assert record.metrics.AA > 0
+    assert keeper.tried == calls + 1  # it is left alone afterwards
+    tracking.keep_all([record])
+    assert keeper.tried == calls + 2  # and asked once more at the end
+    (line,) = said
+    assert line.startswith("warning: the server is away; runs go on")
+
+
+def test_a_folder_that_vanishes_is_one_line(tmp_path: Path) -> None:
+    said: list[str] = []
+    tracking = tracker(f"tensorboard:{tmp_path / 'there'}", tmp_path, said.append)
+    (tmp_path / "there").rmdir()
+    (tmp_path / "there").write_text("a file")
+    tracking.keep(made_up.record(seed=0))
+    assert len(said) == 1
+    assert "results are kept" in said[0]
+
+
+def test_an_interrupted_command_leaves_no_writer_open(tmp_path: Path) -> None:
+    with suppress(Stop):
+        trained(job(tmp_path), tracking := tracker("tensorboard", tmp_path, fail), stop_at(1))
+    assert tracking.diaries == {}
