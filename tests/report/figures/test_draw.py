@@ -111,3 +111,13 @@ def test_panels_fill_rows(charts: int, rows: int) -> None:
     made = figure([Chart("T", Axis(), Axis(), [CURVE])] * charts)
     tops = {round(axes.get_position().y1, 2) for axes in made.axes if axes.axison}
     assert len(tops) == rows
+
+
+def test_a_long_title_keeps_the_dataset_and_the_end() -> None:
+    long = "Split Digits, validated on 10 % of the training images, M = 100, n = 3"
+    shown = figure([Chart(f"{long}\nER", Axis(), Axis())]).axes[0].get_title()
+    first, second = shown.split("\n")
+    assert first.startswith("Split Digits, validated on 10 %")
+    assert first.endswith("M = 100, n = 3")
+    assert len(first) < len(long)
+    assert second == "ER"

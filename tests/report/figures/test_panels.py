@@ -53,14 +53,6 @@ def test_seeds_that_differ_are_said() -> None:
     assert panel.title.endswith("n = 1–2")
 
 
-def test_a_long_stream_is_cut() -> None:
-    long = "order:" + "/".join(f"{task},{task + 50}" for task in range(50))
-    (panel,) = panels([replace(r, stream=long) for r in of("demo")])
-    assert panel.title.startswith("…")
-    assert "49,99, M = 100" in panel.title
-    assert len(panel.title) < 70
-
-
 def test_methods_look_the_same_everywhere_and_variants_differ() -> None:
     lines = {line.title: line.look for panel in panels(of("ablation")) for line in panel.lines}
     assert lines["BISON"] == look_of("bison")

@@ -223,3 +223,22 @@ def test_the_title_names_the_study() -> None:
     assert contents(study("demo")).title == "demo: 3 methods on Split Digits"
     assert contents(study("ablation", seeds=1)).title.endswith("(paper, Table 2)")
     assert contents(study("demo", "confusion", seeds=1)).title == "Results: demo, confusion"
+
+
+def test_curves_come_first_where_settings_were_swept() -> None:
+    found = contents(study("demo", "buffer-batch", "sensitivity"))
+    firsts = {
+        item: next(iter(place(found, item).views["compare"].charts))
+        for item in ("demo", "buffer-batch", "sensitivity")
+    }
+    assert firsts == {
+        "demo": "AA ↑",
+        "buffer-batch": "AA ↑ over buffer_batch",
+        "sensitivity": "AA ↑ over beta and lambda",
+    }
+
+
+def test_a_dataset_keeps_its_whole_name() -> None:
+    long = [replace(r, data_options={"validate": 0.1}) for r in records("demo", 1)]
+    (shelf,) = contents(Study({"demo": prepared(long)}, [])).shelves
+    assert shelf.name == "Split Digits, validated on 10 % of the training images"

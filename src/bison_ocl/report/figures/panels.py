@@ -12,9 +12,6 @@ from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.names import memory_name, stream_name
 from bison_ocl.report.study.places import Place, in_order
 
-LONGEST = 44
-"""characters of a title's stream: the path of a folder may be longer"""
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -81,8 +78,7 @@ def own(panels: Iterable[Panel]) -> list[Panel]:
 
 def stream_title(panels: Sequence[Panel]) -> str:
     """The stream that panels share."""
-    stream = stream_name(panels[0].lines[0].first)
-    return stream if len(stream) <= LONGEST else f"…{stream[-LONGEST:]}"
+    return stream_name(panels[0].lines[0].first)
 
 
 def seeds(panels: Sequence[Panel]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -173,8 +174,16 @@ def views(panel: Panel, metrics: Table, spent: Table, details: Details) -> dict[
 def compare(panel: Panel) -> Charts:
     """Each measure of every method; over each setting that some method was run with twice."""
     known = [one for one in METRICS if any(other.values(one.of) for other in panel.lines)]
-    return {one.label: [bars(panel, one)] for one in known} | {
+    each = {one.label: [bars(panel, one)] for one in known}
+    over = {
         f"{one.label} over {setting}": charts
         for one in known
         for setting, charts in sweeps(panel, one).items()
     }
+    return over | each if is_sweep(panel) else each | over
+
+
+def is_sweep(panel: Panel) -> bool:
+    """Whether most lines are methods with several choices of settings: curves come first there."""
+    lines = Counter(one.method for one in panel.lines)
+    return 2 * sum(n for n in lines.values() if n > 1) > len(panel.lines)

@@ -20,8 +20,8 @@ from bison_ocl.report.figures.point_names import named, offsets
 
 THICK = 0.7
 """of a bar, in rows"""
-LONGEST = 30
-"""characters of a name"""
+NAME, TITLE = 30, 60
+"""characters of a name, and of a line of a title, that have room"""
 CENTRED: dict[str, Any] = {"horizontalalignment": "center", "verticalalignment": "center"}
 FRAMES: dict[str, dict[str, Any]] = {
     "largest error": {
@@ -67,7 +67,8 @@ def draw(figure: Figure, axes: Axes, chart: Chart) -> None:
 
 
 def describe(axes: Axes, chart: Chart) -> None:
-    axes.set_title(chart.title, fontsize=9 if "\n" in chart.title else None)
+    lines = [shortened(line, TITLE) for line in chart.title.split("\n")]
+    axes.set_title("\n".join(lines), fontsize=9 if len(lines) > 1 else None)
     label(axes.xaxis, chart.x)
     label(axes.yaxis, chart.y)
     axes.set_xlim(*chart.x.limits)
@@ -193,7 +194,7 @@ def name_points(axes: Axes, points: Sequence[Series]) -> None:
         label.set_in_layout(False)  # it was placed in the layout there is
 
 
-def shortened(name: str) -> str:
-    """A long name without its middle."""
-    half = LONGEST // 2
-    return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"
+def shortened(text: str, longest: int = NAME) -> str:
+    """A long text with most of its start, which names it, and its end, which tells it apart."""
+    end = longest // 3
+    return text if len(text) <= longest else f"{text[: longest - end]}…{text[-end:]}"
