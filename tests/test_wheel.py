@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from email.parser import HeaderParser
@@ -26,6 +27,11 @@ from PIL import Image
 ROOT = Path(__file__).parent.parent
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 """that the wheel is said to be built from"""
+SHIPPED = (
+    *("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff"),
+    *("constraints.txt", "tools/build_backend.py"),
+)
+"""files of a source archive, besides the package"""
 METHODS = ["finetune", "er", "bison"]
 EXTRAS = ("analysis", "cluster", "export", "gpu", "river", "serve", "sklearn", "tracking")
 MODULES = {"pillow": "PIL", "mlflow-skinny": "mlflow", "scikit-learn": "sklearn"}
@@ -69,14 +75,13 @@ def demonstrated(factory: pytest.TempPathFactory) -> Path:
 
 
 def build(folder: Path) -> None:
-    """The wheel, from a copy: building leaves files in the source."""
+    """The archives of `make release`, the wheel made from the source; from a copy of the tree."""
     source = folder / "source"
     leftovers = shutil.ignore_patterns("*.egg-info", "__pycache__")
     shutil.copytree(ROOT / "src", source / "src", ignore=leftovers)
     (source / "tools").mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "tools/build_backend.py"):
-        if (ROOT / name).exists():
-            shutil.copy(ROOT / name, source / name)
+    for name in SHIPPED:
+        shutil.copy(ROOT / name, source / name)
     (folder / "files").write_text(
         "\n".join(
             str(path.relative_to(source / "src"))
@@ -84,7 +89,7 @@ def build(folder: Path) -> None:
             if path.is_file()
         )
     )
-    words = ["-m", "build", "--wheel", "--no-isolation", "--outdir", ".."]
+    words = ["-m", "build", "--no-isolation", "--outdir", ".."]
     run(sys.executable, *words, folder=source, BISON_OCL_COMMIT=COMMIT)
     assert not (source / "src" / "bison_ocl" / "commit.txt").exists()
 
@@ -118,6 +123,7 @@ def records(folder: Path) -> dict[str, dict[str, Any]]:
 def test_the_demo_runs_from_a_wheel(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = demonstrated(tmp_path_factory)
     check_contents(folder)
+    check_archive(folder)
     check_metadata(folder)
     check_dependencies(folder)
     check_table(folder)
@@ -142,10 +148,22 @@ def check_contents(folder: Path) -> None:
     assert not any(name.startswith("tests") for name in names)
 
 
+def check_archive(folder: Path) -> None:
+    """The source archive has the package and what README tells one to use, and nothing else."""
+    (path,) = folder.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {one.name.partition("/")[2] for one in archive.getmembers() if one.isfile()}
+    package = {name for name in names if name.startswith("src/bison_ocl/")}
+    written = {f"src/{name}" for name in (folder / "files").read_text().splitlines()}
+    assert package == {*written, "src/bison_ocl/commit.txt"}
+    rest = {name for name in names - package if ".egg-info/" not in name}
+    assert rest == {*SHIPPED, "PKG-INFO", "setup.cfg"}
+
+
 def check_metadata(folder: Path) -> None:
     """As an index asks for it, with a README that renders; `make release` checks the same."""
-    (wheel,) = folder.glob("*.whl")
-    run(sys.executable, "-m", "twine", "check", "--strict", wheel, folder=folder)
+    (wheel,), (archive,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    run(sys.executable, "-m", "twine", "check", "--strict", wheel, archive, folder=folder)
 
 
 def check_dependencies(folder: Path) -> None:
