@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bison_ocl.report.figures.chart import Chart, Series
-from bison_ocl.report.figures.panels import panels
 from bison_ocl.report.figures.views import Charts
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import experiments
@@ -32,7 +31,7 @@ def records(item: str, seeds: int = 2, **where: Any) -> list[Entry]:
 def charts(view: Charts, item: str, found: Sequence[Entry] | None = None) -> list[Chart]:
     """The charts of a view, of all entries of an item or of some."""
     entries = of(item) if found is None else found
-    return view(panels(experiments(item, entries)))
+    return view(experiments(item, entries))
 
 
 def chart(

@@ -34,7 +34,7 @@ def test_a_point_is_ai_af_and_aa_with_its_deviations() -> None:
 
 
 def test_forgetting_by_the_texts_formula() -> None:
-    made = chart(lambda panels: interplay(panels, AF), "demo")
+    made = chart(lambda found: interplay(found, AF), "demo")
     found = records("demo", method="er")
     assert points(made)["ER"].y[0] == pytest.approx(percent(found, "AF").mean())
     assert AF.what in notes([made])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bison_ocl.report.figures.chart import Chart, NotShown
+from bison_ocl.report.figures.panels import panels
 from bison_ocl.report.figures.sweeps import sensitivity, sweeps
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.measures import AA
@@ -85,8 +86,8 @@ def test_one_choice_is_no_grid() -> None:
 
 def swept(found: list[Entry]) -> list[Chart]:
     return charts(
-        lambda panels: [
-            one for panel in panels for made in sweeps(panel, AA).values() for one in made
+        lambda lines: [
+            one for panel in panels(lines) for made in sweeps(panel, AA).values() for one in made
         ],
         "x",
         found,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.look import PALETTE, Look
 from bison_ocl.report.figures.chart import Axis, Chart, Series
-from bison_ocl.report.figures.panels import Panel, by_stream, compared, seeds, stream_title
+from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study import paper
+from bison_ocl.report.study.experiments import Experiment, compared
 from bison_ocl.report.study.measures import AA
 from bison_ocl.report.study.names import memory_name, method_name
 
@@ -18,24 +18,25 @@ APART = 0.22
 """between the memory sizes of a row"""
 
 
-def accuracy(panels: Sequence[Panel]) -> list[Chart]:
+def accuracy(found: Sequence[Experiment]) -> list[Chart]:
     """One chart per stream, one row per method, one colour per memory size."""
-    kept = compared(panels)
-    sizes = sorted({panel.place.memory for panel in kept})
-    known = chain.from_iterable(quoted(panel) for panel in kept)
-    order = list(dict.fromkeys([*known, *(one.title for panel in kept for one in panel.lines)]))
-    return [chart(members, sizes, order) for members in by_stream(kept)]
+    kept = compared(found)
+    sizes = sorted({one.place.memory for one in kept})
+    known = [title for panel in panels(kept) for title in quoted(panel)]
+    ours = [one.title for panel in panels(kept) for one in panel.lines]
+    order = list(dict.fromkeys([*known, *ours]))
+    return [chart(stream, sizes, order) for stream in panels(kept, by_stream=True)]
 
 
-def chart(members: Sequence[Panel], sizes: Sequence[int], order: Sequence[str]) -> Chart:
-    ours = {one.title for panel in members for one in panel.lines}
+def chart(stream: Panel, sizes: Sequence[int], order: Sequence[str]) -> Chart:
+    members = panels(stream.lines)
+    ours = {one.title for one in stream.lines}
     theirs = {title for panel in members for title in quoted(panel)}
     rows = [title for title in order if title in ours | theirs]
     missing = [title for title in rows if title not in ours]
-    where = f"{stream_title(members)}, {seeds(members)}"
-    not_run = [f"Not run on {stream_title(members)}: {', '.join(missing)}."] if missing else []
+    not_run = [f"Not run on {stream.stream}: {', '.join(missing)}."] if missing else []
     return Chart(
-        where,
+        f"{stream.stream}, {stream.seeds}",
         Axis("AA (%)", limits=(0, None)),
         Axis(names=rows),
         [

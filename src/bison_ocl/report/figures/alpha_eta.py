@@ -10,28 +10,30 @@ import numpy as np
 from bison_ocl.look import PALETTE
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown
 from bison_ocl.report.figures.curves import bands, curve, over_tasks
-from bison_ocl.report.figures.panels import Panel, by_stream, having, own, seeds, stream_title
+from bison_ocl.report.figures.panels import Panel, panels
+from bison_ocl.report.study.experiments import Experiment, having, own
 from bison_ocl.report.study.names import memory_name
 
 LOGGED = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
 DASHES = {"-": "solid", "--": "dashed", ":": "dotted"}
 
 
-def alpha_eta(panels: Sequence[Panel]) -> list[Chart]:
+def alpha_eta(found: Sequence[Experiment]) -> list[Chart]:
     """What BISON logs at task ends: for each stream a chart of α and one of η."""
-    known = having(own(panels), lambda record: record.log and record.log[-1])
-    sizes = sorted({panel.place.memory for panel in known})
-    found = [logged(members, kind, sizes) for members in by_stream(known) for kind in LOGGED]
-    shown = [chart for chart in found if chart.series]
+    known = having(own(found), lambda record: record.log and record.log[-1])
+    sizes = sorted({one.place.memory for one in known})
+    streams = panels(known, by_stream=True)
+    made = [logged(stream, kind, sizes) for stream in streams for kind in LOGGED]
+    shown = [chart for chart in made if chart.series]
     if not shown:
         raise NotShown("no run logs α or η")
     return shown
 
 
-def logged(members: Sequence[Panel], kind: str, sizes: Sequence[int]) -> Chart:
+def logged(stream: Panel, kind: str, sizes: Sequence[int]) -> Chart:
     """Of one stream; several memory sizes have names and colours of their own."""
-    several = len(members) > 1
-    lines = [one for panel in members for one in panel.lines]
+    lines = stream.lines
+    several = len({one.place.memory for one in lines}) > 1
     names = dict.fromkeys(
         name for one in lines for name in one.first.log[-1] if name.startswith(kind)
     )
@@ -50,7 +52,7 @@ def logged(members: Sequence[Panel], kind: str, sizes: Sequence[int]) -> Chart:
     label = LOGGED[kind] + f"\n{of}" * (len(names) > 1)
     start = ["Dotted: α = 0.5, where every task starts."] * (kind == "alpha")
     return Chart(
-        f"{stream_title(members)}, {seeds(members)}" if several else members[0].title,
+        stream.title,
         over_tasks(drawn) if drawn else Axis(),
         Axis(label, limits=(0, 1) if start else (None, None)),
         drawn,

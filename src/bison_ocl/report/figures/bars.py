@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from bison_ocl.look import BLACK, Look
 from bison_ocl.report.figures.chart import Axis, Chart, NotShown, Series
 from bison_ocl.report.figures.confusion import with_confusion
-from bison_ocl.report.figures.panels import Panel, compared, series
+from bison_ocl.report.figures.panels import Panel, panels, series
 from bison_ocl.report.study import measures
 from bison_ocl.report.study.classes import newest
-from bison_ocl.report.study.experiments import Experiment
+from bison_ocl.report.study.experiments import Experiment, compared
 from bison_ocl.report.study.measures import AA, AF_TABLE, AI, Measure, plus_minus
 from bison_ocl.report.study.names import class_name
 from bison_ocl.report.study.study import plural
@@ -24,21 +24,21 @@ MEANINGS = {
 }
 
 
-def metric_bars(panels: Sequence[Panel]) -> list[Chart]:
+def metric_bars(found: Sequence[Experiment]) -> list[Chart]:
     """AA, AF and AI of every experiment, side by side."""
     return [
         bars(panel, measure)
-        for panel in compared(panels)
+        for panel in panels(compared(found))
         for measure in (AA, AF_TABLE, AI)
         if all(one.has(measure.of) for one in panel.lines)
     ]
 
 
-def newest_precision(panels: Sequence[Panel]) -> list[Chart]:
+def newest_precision(found: Sequence[Experiment]) -> list[Chart]:
     """Precision of each class of the last task: low for one that is predicted too often."""
     return [
         bars(panel, measures.precision(label, class_name(panel.place.data, label)))
-        for panel in with_confusion(panels)
+        for panel in panels(with_confusion(found))
         for label in newest_of(panel)
     ]
 

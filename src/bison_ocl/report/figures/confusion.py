@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, NotShown
-from bison_ocl.report.figures.panels import Panel, compared, having, only, seeds
+from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study.classes import similar_pairs
-from bison_ocl.report.study.experiments import Experiment, Floats
+from bison_ocl.report.study.experiments import Experiment, Floats, compared, having
 from bison_ocl.report.study.names import class_name
 
 HALF = 0.5
@@ -21,33 +21,33 @@ NOTE = (
 PAIRS = "Dashed: pairs of similar classes."
 
 
-def confusion(panels: Sequence[Panel]) -> list[Chart]:
+def confusion(found: Sequence[Experiment]) -> list[Chart]:
     """One matrix per experiment."""
-    return [chart(panel, one) for panel in with_confusion(panels) for one in panel.lines]
+    return [chart(one) for panel in panels(with_confusion(found)) for one in panel.lines]
 
 
-def with_confusion(panels: Sequence[Panel]) -> list[Panel]:
+def with_confusion(found: Sequence[Experiment]) -> list[Experiment]:
     """Experiments with confusion matrices; of a network that was scored twice, by the other rule.
 
     The confusion study compares all methods under nearest class mean.
     """
-    known = having(compared(panels), lambda record: record.confusion)
-    lines = [one for panel in known for one in panel.lines]
-    rescored = {one.method.partition(" + ")[0] for one in lines if one.rescored}
-    kept = only(known, lambda one: one.method not in rescored)
+    known = having(compared(found), lambda record: record.confusion)
+    rescored = {one.method.partition(" + ")[0] for one in known if one.rescored}
+    kept = [one for one in known if one.method not in rescored]
     if not kept:
         raise NotShown("no confusion matrices in the records (they are kept up to 20 classes)")
     return kept
 
 
-def chart(panel: Panel, one: Experiment) -> Chart:
+def chart(one: Experiment) -> Chart:
+    alone = Panel((one,))
     counts, names, pairs = mean_counts(one), shown_names(one), similar_pairs(one.first)
     frames = [
         *(Frame(row, column, "largest error") for row, column in largest_errors(counts)),
         *(Frame(2 * pair, 2 * pair, "similar pair", size=2) for pair in range(len(pairs))),
     ]
     return Chart(
-        f"{one.title}, {seeds(only([panel], lambda other: other is one))}\n{panel.where}",
+        f"{one.title}, {alone.seeds}\n{alone.where}",
         Axis("prediction", names),
         Axis("label", names),
         map=Map(counts.tolist(), decimals=0, frames=frames),

@@ -10,8 +10,8 @@ import numpy as np
 
 from bison_ocl.experiments.records.record import Losses
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
-from bison_ocl.report.figures.panels import Panel, own, series
-from bison_ocl.report.study.experiments import Experiment, Floats
+from bison_ocl.report.figures.panels import Panel, panels, series
+from bison_ocl.report.study.experiments import Experiment, Floats, own
 from bison_ocl.report.study.measures import plus_minus
 
 MOST_BANDS = 5
@@ -45,9 +45,9 @@ def over_tasks(drawn: Sequence[Series]) -> Axis:
 # --- accuracy ---
 
 
-def curves(panels: Sequence[Panel]) -> list[Chart]:
+def curves(found: Sequence[Experiment]) -> list[Chart]:
     """Average accuracy, one line per method; at the right, the paper's."""
-    return [accuracy(panel) for panel in panels]
+    return [accuracy(panel) for panel in panels(found)]
 
 
 def accuracy(panel: Panel) -> Chart:
@@ -87,12 +87,12 @@ def at_the_end(panel: Panel, tasks: int) -> list[Series]:
 # --- loss ---
 
 
-def losses(panels: Sequence[Panel]) -> list[Chart]:
+def losses(found: Sequence[Experiment]) -> list[Chart]:
     """Training loss, one line per method that recorded it; a note names the others."""
-    found = [chart for panel in own(panels) if (chart := loss(panel)).series]
-    if not found:
+    made = [chart for panel in panels(own(found)) if (chart := loss(panel)).series]
+    if not made:
         raise NotShown("no run recorded a loss")
-    return found
+    return made
 
 
 def loss(panel: Panel) -> Chart:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bison_ocl.look import BLACK, GREY, Look
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
-from bison_ocl.report.figures.panels import Panel, only, series
+from bison_ocl.report.figures.panels import Panel, panels, series
 from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.measures import AA, AF_TABLE, AI, Measure, plus_minus
 
@@ -17,12 +17,12 @@ ROOM = 0.14
 """around the points, as a share of their range"""
 
 
-def interplay(panels: Sequence[Panel], forgetting: Measure = AF_TABLE) -> list[Chart]:
+def interplay(found: Sequence[Experiment], forgetting: Measure = AF_TABLE) -> list[Chart]:
     """One point per method: x = AI, y = AF, colour = AA."""
-    known = only(panels, lambda one: one.has(AI.of))
+    known = [one for one in found if one.has(AI.of)]
     if not known:
         raise NotShown("no run has AI: FINE-TUNE did not run on the same streams")
-    return [chart(panel, forgetting) for panel in known]
+    return [chart(panel, forgetting) for panel in panels(known)]
 
 
 def chart(panel: Panel, forgetting: Measure) -> Chart:

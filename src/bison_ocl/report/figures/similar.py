@@ -15,7 +15,7 @@ from bison_ocl.evaluate.confusion import (
 from bison_ocl.report.figures.chart import Axis, Chart, NotShown
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.curves import bands, curve, over_tasks
-from bison_ocl.report.figures.panels import Panel, only
+from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study.classes import similar_pairs, task_of_class
 from bison_ocl.report.study.experiments import Experiment, Floats
 
@@ -30,12 +30,12 @@ NOTE = (
 )
 
 
-def similar_curves(panels: Sequence[Panel]) -> list[Chart]:
+def similar_curves(found: Sequence[Experiment]) -> list[Chart]:
     """Errors inside pairs of similar classes, over the classes whose partner was seen too."""
-    known = only(with_confusion(panels), lambda one: bool(similar_pairs(one.first)))
+    known = [one for one in with_confusion(found) if similar_pairs(one.first)]
     if not known:
         raise NotShown("pairs of similar classes are known for split-cifar10, order:confusion only")
-    return [similar(panel, name) for panel in known for name in MEASURES]
+    return [similar(panel, name) for panel in panels(known) for name in MEASURES]
 
 
 def similar(panel: Panel, name: str) -> Chart:

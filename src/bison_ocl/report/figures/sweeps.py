@@ -9,8 +9,8 @@ import numpy as np
 
 from bison_ocl.report.figures.bars import THIN
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Guide, Map, NotShown, Series
-from bison_ocl.report.figures.panels import Panel, compared, only, series
-from bison_ocl.report.study.experiments import Experiment, look_of
+from bison_ocl.report.figures.panels import Panel, panels, series
+from bison_ocl.report.study.experiments import Experiment, compared, look_of
 from bison_ocl.report.study.measures import AA, BALANCE, Measure, plus_minus
 from bison_ocl.report.study.names import method_name, variant
 
@@ -27,38 +27,31 @@ FRAMES = "Means over runs. Solid frame: the best cell."
 CHOICE = "Dashed frame: the settings that the paper uses."
 
 
-def buffer_batch(panels: Sequence[Panel]) -> list[Chart]:
+def buffer_batch(found: Sequence[Experiment]) -> list[Chart]:
     """AA over the size of the buffer batch."""
-    sized = only(compared(panels), lambda line: BUFFER_BATCH in line.first.settings)
-    found = [
-        over_one(panel, panel.lines, BUFFER_BATCH, AA)
-        for panel in sized
-        if len(values(panel.lines, BUFFER_BATCH)) > 1
+    made = [
+        chart
+        for panel in panels(compared(found))
+        for chart in sweeps(panel, AA).get(BUFFER_BATCH, [])
     ]
-    if not found:
+    if not made:
         raise NotShown("no runs with more than one size of the buffer batch")
     flat = Guide(x=FLAT, text=f"paper: little gain beyond {FLAT}", dashes=":")
-    return [replace(chart, x=replace(chart.x, log=True), guides=[flat]) for chart in found]
+    return [replace(chart, x=replace(chart.x, log=True), guides=[flat]) for chart in made]
 
 
-def sensitivity(panels: Sequence[Panel]) -> list[Chart]:
+def sensitivity(found: Sequence[Experiment]) -> list[Chart]:
     """AA and balance over β and λ, of runs that differ from the preset in these alone."""
-    weighted = only(
-        compared(panels),
-        lambda line: (
-            set(WEIGHTS) <= line.first.settings.keys() and not variant(line.first, shown=WEIGHTS)
-        ),
-    )
-    found = [
-        over_two(panel, panel.lines, *WEIGHTS, measure)
-        for panel in weighted
-        if len(panel.lines) > 1
+    alone = [one for one in compared(found) if not variant(one.first, shown=WEIGHTS)]
+    made = [
+        chart
+        for panel in panels(alone)
         for measure in (AA, BALANCE)
-        if all(line.has(measure.of) for line in panel.lines)
+        for chart in sweeps(panel, measure).get(" and ".join(WEIGHTS), [])
     ]
-    if not found:
+    if not made:
         raise NotShown("no runs with more than one choice of beta and lambda")
-    return found
+    return made
 
 
 def sweeps(panel: Panel, measure: Measure) -> dict[str, list[Chart]]:

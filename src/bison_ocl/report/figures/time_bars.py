@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from bison_ocl.look import BLUE, ORANGE, Look
 from bison_ocl.report.figures.chart import Axis, Chart, Series
-from bison_ocl.report.figures.panels import Panel, compared, own, series
+from bison_ocl.report.figures.panels import Panel, panels, series
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.experiments import Experiment
+from bison_ocl.report.study.experiments import Experiment, compared, own
 from bison_ocl.report.study.machines import hardware
 from bison_ocl.report.study.measures import BASELINE, TEST, TRAIN, plus_minus
 
@@ -16,9 +16,9 @@ DEVIATION = "Thin lines: one standard deviation of the whole run."
 PARTS = {TRAIN: ("training", Look(BLUE, "s")), TEST: ("tests", Look(ORANGE, "s"))}
 
 
-def time_bars(panels: Sequence[Panel]) -> list[Chart]:
+def time_bars(found: Sequence[Experiment]) -> list[Chart]:
     """One bar per method, the fastest on top."""
-    return [chart(panel) for panel in compared(own(panels))]
+    return [chart(panel) for panel in panels(compared(own(found)))]
 
 
 def total(record: Entry) -> float:

@@ -16,15 +16,14 @@ from bison_ocl.report.figures.curves import curves, losses
 from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.drawing.save import KINDS, save
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.figures.similar import similar_curves
 from bison_ocl.report.figures.sweeps import buffer_batch, sensitivity
 from bison_ocl.report.figures.time_bars import time_bars
 from bison_ocl.report.study.entry import Entry, own
-from bison_ocl.report.study.experiments import experiments
+from bison_ocl.report.study.experiments import Experiment, experiments
 from bison_ocl.report.study.study import Study
 
-Charts = Callable[[Sequence[Panel]], list[Chart]]
+Charts = Callable[[Sequence[Experiment]], list[Chart]]
 
 VIEWS: dict[str, dict[str, Charts]] = {
     "table1": {
@@ -92,7 +91,7 @@ def save_all(
 def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Chart] | str]]:
     """The charts of an item's figures by the names of their files, or why there is none."""
     shown = own(records) if item in ITEMS and item not in RESCORED else records
-    found = panels(experiments(item, shown))
+    found = experiments(item, shown)
     for view, charts in VIEWS.get(item, GENERIC).items():
         name = item if view == item else f"{item}-{view}"
         try:

@@ -15,7 +15,7 @@ from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.confusion import confusion
 from bison_ocl.report.figures.curves import MOST_BANDS, curves, losses
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.figures.panels import Panel, panels, stream_title
+from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.figures.sweeps import sweeps
 from bison_ocl.report.figures.time_bars import time_bars
 from bison_ocl.report.page.tables import Details, PageTable, at_place, run_table
@@ -129,7 +129,7 @@ def shelves(item: str, records: Sequence[Entry], details: Details) -> list[Shelf
         Shelf(
             item,
             " ".join(panel.place.stream_of),
-            stream_title([panel]),
+            panel.stream,
             memory_name(panel.place.memory),
             list(dict.fromkeys(one.method for one in panel.lines)),
             views(panel, metrics, spent, details),
@@ -146,7 +146,7 @@ def cost_table(item: str, found: Sequence[Experiment]) -> Table:
 
 def views(panel: Panel, metrics: Table, spent: Table, details: Details) -> dict[str, View]:
     """The views of a place by name, each with its charts, its table or the reason for neither."""
-    here = [panel]
+    here = panel.lines
     charts: dict[str, Callable[[], Charts]] = {
         "compare": partial(compare, panel),
         "curves": lambda: {"": curves(here)},

@@ -126,9 +126,16 @@ def own(found: Iterable[Experiment]) -> list[Experiment]:
     return [one for one in found if not one.rescored]
 
 
-def compared(found: Iterable[Experiment]) -> list[Experiment]:
-    """Without FINE-TUNE, which runs as the reference of AI."""
-    return [one for one in found if not one.label.reference]
+def compared(found: Sequence[Experiment]) -> list[Experiment]:
+    """Without FINE-TUNE, the reference of AI, unless a place has nothing else."""
+    others = {one.place for one in found if not one.label.reference}
+    return [one for one in found if not one.label.reference or one.place not in others]
+
+
+def having(found: Iterable[Experiment], has: Callable[[Entry], object]) -> list[Experiment]:
+    """The experiments with the runs that have something."""
+    fewer = (replace(one, records=tuple(filter(has, one.records))) for one in found)
+    return [one for one in fewer if one.records]
 
 
 # --- looks ---
