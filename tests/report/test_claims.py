@@ -8,12 +8,12 @@ import pytest
 
 from bison_ocl.experiments.plan.paper import C10, MINI
 from bison_ocl.report.formats.claims import (
-    best,
     by_class_means,
     claims,
     counts,
     distances,
     outliers,
+    standing,
 )
 from bison_ocl.report.study.experiments import experiments
 from bison_ocl.report.study.labels import method_label
@@ -21,6 +21,7 @@ from bison_ocl.report.study.measures import AA, AI, Measure
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.study.study import Study
 from bison_ocl.report.tables.layouts import tables_of
+from bison_ocl.report.tables.marks import marked
 from bison_ocl.report.tables.table import Column, Comparison, Label, Row, Table
 from tests.report.studies import study
 
@@ -83,18 +84,18 @@ def test_cells_are_counted_by_dataset_and_distance() -> None:
 def test_the_best_is_named_where_it_is_another() -> None:
     ours = {method_label("bison"): [cell(*range(50, 60)), cell(*range(50, 60))]}
     others = {method_label("er"): [cell(*range(40, 50)), cell(*range(60, 70))]}
-    text = best(table(ours | others))
+    text = standing("", marked(table(ours | others)))
     assert "First in 1 of 2 cells; in 1 of them significantly ahead" in text
     assert "- split-cifar10, M = 500: ER 64.5, BISON 54.5" in text
 
 
 def test_a_lead_by_luck_is_no_lead() -> None:
     ours = {method_label("bison"): [cell(50, 60, 70)]}
-    text = best(table(ours | {method_label("er"): [cell(69, 49, 59)]}))
+    text = standing("", marked(table(ours | {method_label("er"): [cell(69, 49, 59)]})))
     assert "in 0 of them significantly ahead" in text
     assert "first, too few common seeds for a test against ER" in text
     ours = {method_label("bison"): [cell(*range(50, 58))]}
-    text = best(table(ours | {method_label("er"): [cell(*range(57, 49, -1), 49)]}))
+    text = standing("", marked(table(ours | {method_label("er"): [cell(*range(57, 49, -1), 49)]})))
     assert "first, not significantly ahead of ER" in text
 
 
@@ -102,7 +103,7 @@ def test_methods_of_few_seeds_do_not_hide_a_lead() -> None:
     """Five seeds cannot be significant: they are named, and correct no other test."""
     ours = {method_label("bison"): [cell(*range(50, 56))]}
     others = {method_label("er"): [cell(*range(40, 46))], method_label("gss"): [cell(10, 11, 12)]}
-    text = best(table(ours | others))
+    text = standing("", marked(table(ours | others)))
     assert "First in 1 of 1 cells; in 1 of them significantly ahead" in text
     assert "first, too few common seeds for a test against GSS" in text
 

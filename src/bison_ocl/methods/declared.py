@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,8 @@ class Declared:
         if name not in self.assigned:
             raise AttributeError(name)
         file, value = self.assigned[name]
-        return file.value(value)
+        self.__dict__[name] = file.value(value)  # evaluated once
+        return self.__dict__[name]
 
     @cached_property
     def assigned(self) -> dict[str, tuple[File, ast.expr]]:
@@ -174,7 +175,7 @@ def facts(name: str) -> type[Method] | Declared | None:
 def settings_on(name: str, data: str, chosen: Mapping[str, Any] = EMPTY) -> dict[str, Any]:
     """All settings of a method by their public names, as records keep them; none if not known.
 
-    chosen: values, or their text, of settings that the method reads.
+    chosen: values, or their text; those that the method does not read are left out.
     """
     found = facts(name)
     if found is None:
@@ -184,4 +185,5 @@ def settings_on(name: str, data: str, chosen: Mapping[str, Any] = EMPTY) -> dict
         return {key.rstrip("_"): value for key, value in found.settings(data, read).items()}
     from bison_ocl.methods.settings import built, settings_of  # needs torch
 
-    return settings_of(built(found, data, read))
+    names = {field.name.rstrip("_") for field in fields(found)}
+    return settings_of(built(found, data, {key: read[key] for key in read if key in names}))

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from bison_ocl.errors import UserError
@@ -81,19 +80,9 @@ def computed_in(precision: Precision, device: str) -> Precision:
 
 def defaults(method: str) -> dict[str, Any]:
     """The default settings of a method; empty if this version does not know it."""
-    from bison_ocl.methods.declared import facts  # commands that read no record start faster
-    from bison_ocl.methods.outside import source_digest
+    from bison_ocl.methods.declared import settings_on  # commands without records start faster
 
-    name = method.partition(" + ")[0]
-    return default_settings(name, source_digest(name)) if facts(name) else {}
-
-
-@cache
-def default_settings(name: str, version: str | None) -> dict[str, Any]:
-    """Of a method that is known, in the version that is."""
-    from bison_ocl.methods.declared import settings_on
-
-    return settings_on(name, "")
+    return settings_on(method.partition(" + ")[0], "")
 
 
 MOST_SEEDS = 100_000

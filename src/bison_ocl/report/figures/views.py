@@ -83,7 +83,7 @@ def save_all(
         for name, made in charted(item, records):
             if isinstance(made, str):
                 found[item].missing.append(f"no figure {name}: {made}")
-            else:
+            elif KINDS.keys() & set(formats):  # laying out a figure takes as long as drawing it
                 found[item].files.extend(save(figure(made, width), folder / name, formats))
     return found
 

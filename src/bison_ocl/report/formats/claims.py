@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from bison_ocl.experiments.plan.paper import ITEMS, MINI
 from bison_ocl.report.formats.markdown import grid
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment, experiments, own
 from bison_ocl.report.study.labels import MAIN_METHOD, READINGS
-from bison_ocl.report.study.measures import AA
+from bison_ocl.report.study.measures import AA, AF_TABLE, AI, Measure
 from bison_ocl.report.study.names import method_name
 from bison_ocl.report.study.paper import MAIN_TABLE
 from bison_ocl.report.study.study import Study
+from bison_ocl.report.tables.build import by_memory
 from bison_ocl.report.tables.marks import against, testable
 from bison_ocl.report.tables.table import LEVEL, Column, Comparison, Row, Table
 
-Values = Mapping[Hashable, float]
-"""A metric of runs in percent, by stream and seed, for paired tests."""
-
+BALANCED = "**Is its balance of forgetting and intransigence best (lowest AF_table + AI)?**"
 NCM = "ncm"
 SEEDS = ITEMS[MAIN_TABLE].seeds
 """of the paper, in each cell"""
 COMPARED = ("AA", "AF_table", "AI")
+
+
+def lost(record: Entry) -> float | None:
+    """Forgetting and intransigence together, in percent."""
+    forgetting, intransigence = AF_TABLE.of(record), AI.of(record)
+    if forgetting is None or intransigence is None:
+        return None
+    return forgetting + intransigence
+
+
+SUM = Measure("AF_table + AI", "AF_table + AI", lost, "lower")
 
 
 @dataclass(frozen=True)
@@ -59,13 +70,14 @@ def claims(study: Study, tables: Mapping[str, Sequence[Table]]) -> list[str]:
     near = {name: list(distances(by_name[name])) for name in COMPARED if name in by_name}
     if len(near) < len(COMPARED) or not any(near.values()):
         return []
+    found = experiments(MAIN_TABLE, study.items[MAIN_TABLE])
     return [
         "## In short",
         counts(near),
         *outliers(near),
-        best(by_name["AA"]),
-        balance(by_name["AF_table"], by_name["AI"]),
-        by_class_means(experiments(MAIN_TABLE, study.items[MAIN_TABLE])),
+        standing("**Is BISON best in AA?**", by_name["AA"]),
+        standing(BALANCED, by_memory(MAIN_TABLE, own(found), SUM)),
+        by_class_means(found),
         parts(tables.get("ablation", ())),
     ]
 
@@ -135,50 +147,32 @@ def outliers(near: Mapping[str, Sequence[Distance]]) -> list[str]:
 # --- claims ---
 
 
-def best(table: Table) -> str:
-    """Is BISON's accuracy the best?"""
-    fields = {
-        cell_name(column): {row.label.text: row.cells[n].values for row in ran(table, n)}
-        for n, column in enumerate(table.columns)
-    }
-    return standing("**Is BISON best in AA?**", fields, higher=True)
-
-
-def balance(forgetting: Table, intransigence: Table) -> str:
-    """Is its balance the best? The sum of both, lower is better."""
-    fields: dict[str, dict[str, Values]] = {}
-    for n, column in enumerate(forgetting.columns):
-        sums = fields.setdefault(cell_name(column), {})
-        for one, other in zip(forgetting.rows, intransigence.rows, strict=True):
-            if one in ran(forgetting, n):
-                a, b = one.cells[n].values, other.cells[n].values
-                sums[one.label.text] = {key: a[key] + b[key] for key in a if key in b}
-    question = "**Is its balance of forgetting and intransigence best (lowest AF_table + AI)?**"
-    return standing(question, fields, higher=False)
-
-
-def standing(question: str, fields: Mapping[str, Mapping[str, Values]], higher: bool) -> str:
+def standing(question: str, table: Table) -> str:
     """The number of cells in which BISON is first, and significantly so; the others by name."""
-    name, first, alone, others = method_name(MAIN_METHOD), 0, 0, []
-    shown = {cell: lines for cell, lines in fields.items() if name in lines and len(lines) > 1}
-    for cell, lines in shown.items():
-        means = {line: fmean(values.values()) for line, values in lines.items() if values}
-        leader = (max if higher else min)(means, key=means.__getitem__)
-        rest = [line for line in lines if line != name]
-        tests = against(lines[name], [lines[line] for line in rest])
-        few = [line for line in rest if not testable(len(lines[name].keys() & lines[line].keys()))]
-        unclear = [line for line, p in zip(rest, tests, strict=True) if p is None or p >= LEVEL]
-        tied = [line for line in unclear if line not in few]
+    cells = first = alone = 0
+    others = []
+    for n, column in enumerate(table.columns):
+        rows = {row.label.text: row.cells[n] for row in ran(table, n)}
+        name = next((row.label.text for row in ran(table, n) if row.label.main), None)
+        if name is None or len(rows) < 2:
+            continue
+        means = {text: cell.ours.mean for text, cell in rows.items() if cell.ours}
+        leader = (max if column.measure.better == "higher" else min)(means, key=means.__getitem__)
+        shared = {text: rows[name].values.keys() & cell.values for text, cell in rows.items()}
+        few = [text for text in rows if text != name and not testable(len(shared[text]))]
+        unclear = [text for text in rows if text not in (name, *few) and not rows[text].differs]
+        cells += 1
         first += leader == name
-        alone += leader == name and len(few) < len(rest) and not tied
+        alone += leader == name and len(few) < len(rows) - 1 and not unclear
         if leader != name:
-            others.append(f"- {cell}: {leader} {means[leader]:.1f}, {name} {means[name]:.1f}")
-        elif tied or few:
-            reasons = [f"not significantly ahead of {', '.join(tied)}"] * bool(tied)
+            line = f"{leader} {means[leader]:.1f}, {name} {means[name]:.1f}"
+            others.append(f"- {cell_name(column)}: {line}")
+        elif unclear or few:
+            reasons = [f"not significantly ahead of {', '.join(unclear)}"] * bool(unclear)
             reasons += [f"too few common seeds for a test against {', '.join(few)}"] * bool(few)
-            others.append(f"- {cell}: first, {' and '.join(reasons)}")
+            others.append(f"- {cell_name(column)}: first, {' and '.join(reasons)}")
     answer = (
-        f"First in {first} of {len(shown)} cells; in {alone} of them significantly ahead of every "
+        f"First in {first} of {cells} cells; in {alone} of them significantly ahead of every "
         f"method with enough common seeds (p < {LEVEL}, paired sign-flip test, corrected by Holm)."
     )
     return "\n".join([f"{question} {answer}", "", *others])

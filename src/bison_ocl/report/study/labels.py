@@ -9,6 +9,7 @@ from typing import Any
 
 from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS, REFERENCE
 from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.study import names
 
 MAIN_METHOD = "bison"
@@ -74,7 +75,7 @@ def common_settings(item: str, method: str, data: str) -> dict[str, Any]:
     """The settings that all cells of an item share, as the method has them."""
     planned = [set(cell.settings) for cell in ITEMS[item].cells] if item in ITEMS else []
     common = dict(set.intersection(*planned)) if planned else {}
-    settings = names.preset(method.partition(" + ")[0], data, tuple(common.items()))
+    settings = settings_on(method.partition(" + ")[0], data, common)
     return {name: settings[name] for name in common if name in settings}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +13,6 @@ from bison_ocl.evaluate.confusion import Pairs, similar_confusion, similar_preci
 from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
 from bison_ocl.report.study.classes import shown_precision
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.places import Place, place_of
 
 BASELINE = "er"
 """the method that costs are compared with"""
@@ -104,16 +103,6 @@ def with_unit(measure: Measure, label: str = "") -> str:
     return (label or measure.label) + (
         f" ({measure.unit})" if measure.unit not in ("%", "") else ""
     )
-
-
-def relative(measure: Measure, baselines: Mapping[Place, float], to: str) -> Measure:
-    """A measure as a multiple of what a baseline has in the same place on average."""
-
-    def of(record: Entry) -> float | None:
-        value, baseline = measure.of(record), baselines.get(place_of(record))
-        return None if value is None or not baseline else value / baseline
-
-    return Measure(f"{measure.name} / {to}", f"{measure.label} / {to}'s", of, measure.better, "", 3)
 
 
 def after_task(task: int) -> Measure:

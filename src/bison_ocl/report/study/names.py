@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import Any
 
 from bison_ocl.data.sources.cifar10 import CIFAR10
-from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in
 from bison_ocl.methods.declared import facts, settings_on
-from bison_ocl.methods.outside import source_digest
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.stream.streams import DEFAULT
 
@@ -93,7 +90,7 @@ def variant(run: Spec, usual: Mapping[str, Any] | None = None, shown: Collection
     usual: what the item itself sets; shown: settings that the table shows in another way.
     """
     recorded = run.method_preset if isinstance(run, Record) else None
-    own = recorded or preset(run.method.partition(" + ")[0], run.data)
+    own = recorded or settings_on(run.method.partition(" + ")[0], run.data)
     expected = {**own, **(usual or {})}
     changed = {
         name: value
@@ -114,19 +111,3 @@ def as_set(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def preset(method: str, data: str, changes: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
-    """The settings of a method on a dataset; none where this version does not know them."""
-    version = source_digest(method)
-    return settings_by_preset(method, version, data, changes) if facts(method) else {}
-
-
-@cache
-def settings_by_preset(
-    method: str, version: str | None, data: str, changes: tuple[tuple[str, str], ...]
-) -> dict[str, Any]:
-    try:
-        return settings_on(method, data, dict(changes))
-    except UserError:
-        return {}

@@ -15,10 +15,10 @@ from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.ledger import by_identity
 from bison_ocl.experiments.records.record import Record, as_values, from_values
 from bison_ocl.experiments.records.results import RESULTS, parsed, split
+from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.formats.printable import printable, with_printable_names
 from bison_ocl.report.study.entry import Entry, by_rule, own
 from bison_ocl.report.study.intransigence import with_intransigence
-from bison_ocl.report.study.names import preset
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def other_references(item: str, records: Sequence[Entry]) -> list[str]:
 
 def differing(record: Entry) -> list[str]:
     """The settings in which a run and the FINE-TUNE run of its AI differ."""
-    reference, usual = record.reference_run, preset(record.method, record.data)
+    reference, usual = record.reference_run, settings_on(record.method, record.data)
     if reference is None or not usual:
         return []
     asked = {name: value for name, value in record.settings.items() if value != usual.get(name)}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bison_ocl.experiments.plan.paper import ITEMS
@@ -20,6 +19,8 @@ from bison_ocl.report.tables.marks import marked
 from bison_ocl.report.tables.table import Column, Comparison, Row, Table
 
 Shown = Callable[[Place], Sequence[Measure]]
+Columns = Callable[[Place, str], Sequence[Column]]
+"""the columns of a place, of which the name of the stream is known"""
 Printed = Callable[[str, Label, Column], Published | None]
 
 
@@ -33,74 +34,77 @@ def by_memory(
     found: Sequence[Experiment],
     measure: Measure = AA,
     name: str | None = None,
-    notes: tuple[str, ...] = (),
-    tested: bool = True,
+    **options: Any,
 ) -> Table:
-    """One measure: a column for each memory size, a block for each dataset."""
-    expected = planned(item, found)
-    streams = stream_names(found, expected)
-    columns = tuple(
-        Column(place, streams[place], names.memory_name(place.memory), measure)
-        for place in in_order(streams)
-    )
-    lines = [line for place in streams for line in paper.lines(item, measure.name, place.data)]
-    known = [*map(labels.method_label, lines), *map(labels.label_of(item), expected)]
-    rank = {line: place for place, line in enumerate(dict.fromkeys(lines))}
-    known.sort(key=lambda label: rank.get(label.printed or "", len(rank)))  # readings side by side
+    """One measure: a column for each memory size, a block for each dataset; rows as in the paper.
+
+    options: as of `built`.
+    """
+
+    def columns(place: Place, stream: str) -> list[Column]:
+        return [Column(place, stream, names.memory_name(place.memory), measure)]
+
     title = f"{title_of(item)}: {measure.label}"
-    blank = Table(name or item, title, columns, planned=planned_seeds(item), notes=notes)
-    return marked(filled(blank, item, found, known), tested)
+    return built(item, found, columns, name=name or item, title=title, ranked_by=measure, **options)
 
 
 def by_measure(
     item: str,
     found: Sequence[Experiment],
     shown: Shown = lambda place: METRICS,
-    printed: Printed = printed_in,
-    tested: bool = True,
-    **described: Any,
+    **options: Any,
 ) -> Table:
     """A column for each measure, a block for each dataset and memory size.
 
-    described: heading, category and notes of the table.
+    options: as of `built`.
     """
-    expected = planned(item, found)
-    streams = stream_names(found, expected)
-    columns = tuple(
-        Column(place, f"{streams[place]}, {names.memory_name(place.memory)}", one.label, one)
-        for place in in_order(streams)
-        for one in shown(place)
-    )
-    blank = Table(item, title_of(item), columns, planned=planned_seeds(item), **described)
-    known = map(labels.label_of(item), expected)
-    return marked(filled(blank, item, found, known, printed), tested=tested)
+
+    def columns(place: Place, stream: str) -> list[Column]:
+        block = f"{stream}, {names.memory_name(place.memory)}"
+        return [Column(place, block, one.label, one) for one in shown(place)]
+
+    return built(item, found, columns, name=item, title=title_of(item), **options)
 
 
-def filled(
-    table: Table,
+def built(
     item: str,
     found: Sequence[Experiment],
-    expected: Iterable[Label] = (),
+    columns_at: Columns,
+    ranked_by: Measure | None = None,
     printed: Printed = printed_in,
+    tested: bool = True,
+    notes: tuple[str, ...] = (),
+    **described: Any,
 ) -> Table:
-    """The table with its rows: in each column the runs that belong there.
+    """A table with a row for each experiment, and for each that is planned or printed.
 
-    expected: rows that are shown even without a run, in this order, before all others.
+    ranked_by: whose table in the paper orders the rows; described: more fields of the table.
     """
-    at = {(one.label, one.place): one for one in found}
+    expected = planned(item, found)
+    streams = {one.place: names.stream_name(one.first) for one in found}
+    streams |= {place_of(spec): names.stream_name(spec) for spec in expected}
+    columns = [one for place in in_order(streams) for one in columns_at(place, streams[place])]
+    metric = ranked_by.name if ranked_by else ""
+    lines = [line for place in streams for line in paper.lines(item, metric, place.data)]
+    known = [*map(labels.method_label, lines), *map(labels.label_of(item), expected)]
+    rank = {line: place for place, line in enumerate(dict.fromkeys(lines))}
+    known.sort(key=lambda label: rank.get(label.printed or "", len(rank)))  # readings side by side
     references = [one.label for one in found if one.label.reference]
-    rows = tuple(
+    at = {(one.label, one.place): one for one in found}
+    rows = [
         Row(
             label,
             tuple(
                 comparison(at.get((label, column.place)), column, printed(item, label, column))
-                for column in table.columns
+                for column in columns
             ),
         )
-        for label in dict.fromkeys([*references, *expected, *(one.label for one in found)])
-    )
-    threads = differing_threads([(one.title, one.records) for one in found])
-    return replace(table, rows=rows, notes=(*table.notes, *threads))
+        for label in dict.fromkeys([*references, *known, *(one.label for one in found)])
+    ]
+    notes += differing_threads([(one.title, one.records) for one in found])
+    seeds = ITEMS[item].seeds if item in ITEMS else None
+    made = Table(columns=tuple(columns), rows=tuple(rows), planned=seeds, notes=notes, **described)
+    return marked(made, tested)
 
 
 def comparison(one: Experiment | None, column: Column, paper: Published | None) -> Comparison:
@@ -111,12 +115,6 @@ def comparison(one: Experiment | None, column: Column, paper: Published | None) 
     return Comparison(
         one.values(column.measure.of), paper, over_tasks(one.records) if over_tasks else None
     )
-
-
-def stream_names(found: Sequence[Experiment], expected: Sequence[Spec] = ()) -> dict[Place, str]:
-    """The places of experiments and of planned runs, with the names of their streams."""
-    ours = {one.place: names.stream_name(one.first) for one in found}
-    return ours | {place_of(spec): names.stream_name(spec) for spec in expected}
 
 
 # --- what was planned ---
@@ -135,11 +133,6 @@ def planned(item: str, found: Sequence[Experiment]) -> list[Spec]:
         for settings in [settings_on(asked.method, asked.data, dict(asked.settings))]
         for rule in ["", *(f" + {rule}" for rule in asked.also * rescored)]
     ]
-
-
-def planned_seeds(item: str) -> int | None:
-    """Runs of a complete cell; None for what is not of the paper."""
-    return ITEMS[item].seeds if item in ITEMS else None
 
 
 def title_of(item: str) -> str:

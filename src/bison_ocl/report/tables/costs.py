@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bison_ocl.report.study import measures, names
+from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment, compared
 from bison_ocl.report.study.labels import Label
 from bison_ocl.report.study.machines import hardware
 from bison_ocl.report.study.measures import BASELINE, Measure
 from bison_ocl.report.study.paper import Published, printed
+from bison_ocl.report.study.places import place_of
 from bison_ocl.report.tables.build import by_measure, printed_in
 from bison_ocl.report.tables.table import Column, Table
 
@@ -24,7 +26,7 @@ def costs(item: str, found: Sequence[Experiment], shown: Sequence[Measure], *not
     kept = compared(found)
     machine = hardware([record for one in kept for record in one.records])
     return by_measure(
-        item, kept, lambda place: shown, printed_cost, tested=False, notes=(*notes, *machine)
+        item, kept, lambda _: shown, printed=printed_cost, tested=False, notes=(*notes, *machine)
     )
 
 
@@ -35,7 +37,15 @@ def relative(measure: Measure, found: Sequence[Experiment], to: str = BASELINE) 
         for one in found
         if one.method == to and one.label.printed == to and one.values(measure.of)
     }
-    return measures.relative(measure, baselines, names.method_name(to))
+    name = names.method_name(to)
+
+    def of(record: Entry) -> float | None:
+        value, baseline = measure.of(record), baselines.get(place_of(record))
+        return None if value is None or not baseline else value / baseline
+
+    return Measure(
+        f"{measure.name} / {name}", f"{measure.label} / {name}'s", of, measure.better, "", 3
+    )
 
 
 def printed_cost(item: str, label: Label, column: Column) -> Published | None:

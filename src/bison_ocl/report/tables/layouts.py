@@ -124,7 +124,9 @@ def beyond(item: str, found: Experiments) -> list[Table]:
     return [
         by_memory(item, compared(found), notes=(READOUTS,)),
         *(
-            by_memory(item, trained, relative(one, trained, MAIN_METHOD), name, notes, tested=False)
+            by_memory(
+                item, trained, relative(one, trained, MAIN_METHOD), name, notes=notes, tested=False
+            )
             for name, one in (
                 (f"{item}-training", measures.TRAIN),
                 (f"{item}-tests", measures.TEST),
