@@ -34,6 +34,9 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     state = (site / "api/State.html").read_text("utf-8")
     assert "Mask of the classes of earlier tasks." in state
     assert "<svg" in (site / "design.html").read_text("utf-8")
+    for file in site.glob("*.html"):
+        for image in re.findall(r'href="(_images/[^"]+)"', file.read_text("utf-8")):
+            assert (site / image).is_file(), f"{file.name}: {image}"
     assert "https://fonts" not in (site / "index.html").read_text("utf-8")
 
 
@@ -52,7 +55,11 @@ def test_every_method_has_a_page_of_the_reference() -> None:
     ("source", "link", "expected"),
     [
         ("README.md", "[x](docs/METHODS.md)", "[x](METHODS.md)"),
-        ("README.md", "![x](docs/figures/time.png)", "![x](figures/time.png)"),
+        (
+            "README.md",
+            "![x](docs/figures/time.png)",
+            '<a href="_images/time.png">![x](figures/time.png)</a>',
+        ),
         ("docs/METHODS.md", "[x](../CONTRIBUTING.md#style)", "[x](contributing.md#style)"),
         ("docs/METHODS.md", "[x](../src/bison_ocl/methods/gss)", "[x](api/methods/gss.md)"),
         ("docs/BISON.md", "[x](../src/bison_ocl/losses/interaction.py)", "[x](api/losses.md)"),

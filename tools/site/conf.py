@@ -12,6 +12,7 @@ project_copyright = "the bison-ocl authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 html_theme = "furo"
 html_title = "bison-ocl"
+html_static_path, html_css_files = ["static"], ["site.css"]
 html_copy_source = html_show_sourcelink = False
 html_show_search_summary = False  # it fetches pages, which browsers refuse for local files
 myst_enable_extensions = ["colon_fence"]

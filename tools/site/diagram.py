@@ -78,9 +78,10 @@ def diagram() -> str:
     boxes = "".join(box(name, *place) for name, place in places.items())
     height = max(top for _, top in places.values()) + HEIGHT
     return (
-        f'<svg viewBox="0 -1 {WIDTH} {height + 2}" role="img" font-family="monospace" '
+        f'<div class="diagram"><svg viewBox="0 -1 {WIDTH} {height + 2}" '
+        'role="img" font-family="monospace" '
         f'font-size="14" stroke-width="1.2" aria-label="Rooms of the package and their imports">'
-        f"{lines}{boxes}</svg>\n"
+        f"{lines}{boxes}</svg></div>\n"
     )
 
 

@@ -16,6 +16,8 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
 }
 """pages from outside docs/"""
+IMAGES = "_images"
+"""the folder of the images of all pages; those that show some are beside it"""
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -26,6 +28,11 @@ def on_site(path: str) -> str | None:
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return page_of(path)
+
+
+def linked_image(shown: str, name: str) -> str:
+    """An image that opens in full size: some are too wide for the column. Sphinx moves the file."""
+    return f'<a href="{IMAGES}/{name}">{shown}</a>'
 
 
 def relinked(markdown: str, source: str) -> str:
@@ -39,6 +46,9 @@ def relinked(markdown: str, source: str) -> str:
         path, hash_, anchor = target.partition("#")
         place = on_site(posixpath.normpath(posixpath.join(posixpath.dirname(source), path)))
         link = place and posixpath.relpath(place, here)
-        return f"{image}[{text}]({link}{hash_}{anchor})" if link else text
+        if not link:
+            return text
+        shown = f"{image}[{text}]({link}{hash_}{anchor})"
+        return linked_image(shown, posixpath.basename(path)) if image else shown
 
     return LINK.sub(replaced, markdown)
