@@ -7,8 +7,8 @@ import torch
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.engine import scoring
 from bison_ocl.engine.step import Engine
+from bison_ocl.inference import features
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.finetune import FineTune
@@ -101,7 +101,7 @@ def test_scores_do_not_depend_on_chunks_or_neighbours(
     me, x, engine = trained(method), held_out(5).x, Engine(method)
     summary = engine.summarise(me)
     whole = engine.scores(me, summary, x)
-    monkeypatch.setattr(scoring, "CHUNK", 7)
+    monkeypatch.setattr(features, "CHUNK", 7)
     assert whole.shape == (20, 4)
     torch.testing.assert_close(engine.scores(me, summary, x), whole)
     torch.testing.assert_close(engine.scores(me, summary, x[3:4]), whole[3:4])

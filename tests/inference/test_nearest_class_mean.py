@@ -107,9 +107,22 @@ def test_chunks_equal_one_go(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = many(n, 7)
     chunked = class_means(flat_net(6), memory, 7, True)
     monkeypatch.setattr(features, "CHUNK", 10**6)
+    monkeypatch.setattr(features, "PIXELS", 10**9)
     whole = class_means(flat_net(6), memory, 7, True)
     torch.testing.assert_close(chunked.means, whole.means)
     assert torch.equal(chunked.known, whole.known)
+
+
+@pytest.mark.parametrize("side", [1, 8, 32, 84, 500])
+@pytest.mark.parametrize("n", [0, 1, 65, 501, 1203])
+def test_chunks_are_all_images_in_order_and_few_pixels(side: int, n: int) -> None:
+    x = torch.arange(n)[:, None, None, None].expand(n, 3, side, side)
+    chunks = features.in_chunks(x)
+    assert torch.equal(torch.cat(chunks), x)
+    sizes = [len(chunk) for chunk in chunks]
+    assert max(sizes) <= 500
+    assert max(sizes) * side * side <= 2**16 or max(sizes) == 1
+    assert max(sizes) - min(sizes) <= 1
 
 
 def test_means_change_neither_network_nor_memory() -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.batch import Batch, one_hot, to_float
-from bison_ocl.inference.features import CHUNK
+from bison_ocl.inference.features import in_chunks
 from bison_ocl.inference.rule import Rule, Summary
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
@@ -86,7 +86,7 @@ class Scoring:
     def _by_chunks(
         self, f: Callable[..., Tensor], me: State, summary: Summary, x: Tensor
     ) -> Tensor:
-        chunks = torch.split(x, CHUNK, dim=-4)
+        chunks = in_chunks(x)
         return torch.cat([self.each(f)(me, summary, chunk) for chunk in chunks], dim=-2)
 
     def confusion(self, me: State, test: Batch) -> Tensor:

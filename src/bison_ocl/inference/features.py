@@ -18,6 +18,20 @@ from bison_ocl.nets.net import Net
 
 CHUNK = 500
 """images per pass, to limit the memory of an evaluation"""
+PIXELS = 2**16
+"""per pass on a CPU: what is between two layers should stay in its cache"""
+
+
+def in_chunks(x: Tensor) -> tuple[Tensor, ...]:
+    """Images for one pass each. x: [..., n, C, H, W]
+
+    On a CPU the parts differ by one image at most, because a pass over a single image may round
+    differently.
+    """
+    if x.is_cuda:
+        return torch.split(x, CHUNK, dim=-4)
+    most = min(CHUNK, max(1, PIXELS // (x.shape[-1] * x.shape[-2])))
+    return torch.tensor_split(x, max(1, -(-x.shape[-4] // most)), dim=-4)
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,7 @@ def stored(net: Net, memory: Memory, classes: int, normalise: bool, mirror: bool
     if rows == 0:
         z = memory.y.new_zeros((1, net.design.backbone.features), dtype=net.dtype)
         return Stored(z, torch.zeros_like(one_hot(memory.y[:1], classes), dtype=net.dtype))
-    chunks = [memory.x[i : min(i + CHUNK, rows)] for i in range(0, rows, CHUNK)]
+    chunks = list(in_chunks(memory.x[:rows]))
     chunks += [chunk.flip(-1) for chunk in chunks] if mirror else []
     z = torch.cat([net.features(to_float(chunk, net.dtype), "eval") for chunk in chunks])
     own = (one_hot(memory.y[:rows], classes) & memory.used[:rows, None]).to(z.dtype)
