@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from bison_ocl import Learner
 from bison_ocl.engine.step import Engine
 from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
+from bison_ocl.learner import predicting
 from bison_ocl.learner.calibration import by_rule
 from bison_ocl.learner.prequential import WINDOW, Prequential
-from bison_ocl.learner.snapshot import Snapshot, is_due
+from bison_ocl.learner.schedule import affordable, is_due
+from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.threads import Turns
 from tests.test_learner import backbone, everything, herd, new, state
 from tests.tiny import images, same
@@ -126,7 +129,10 @@ def test_a_head_predicts_by_the_last_step_whatever_refresh_says() -> None:
         assert torch.equal(found, fresh_scores(learner, x))
 
 
-def test_class_means_may_be_a_few_steps_old_but_know_a_new_class_at_once() -> None:
+def test_class_means_may_be_a_few_steps_old_but_know_a_new_class_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(predicting, "affordable", lambda *_: inf)
     learner, (x, y) = new(refresh=4), herd(200, classes=2)
     learner.observe(x[:20], y[:20])
     taken = []
@@ -147,10 +153,40 @@ def snapshot_at(step: int) -> Snapshot:
 def test_soon_after_a_new_class_snapshots_are_taken_often() -> None:
     at, news, taken = 100, 100, []
     for step in range(100, 200):
-        if step == 100 or is_due(step, snapshot_at(at), news, refresh=20):
+        if step == 100 or is_due(step, snapshot_at(at), news, spacing=20):
             at = step
             taken.append(step)
     assert taken == [100, 101, 103, 109, 127, 147, 167, 187]
+
+
+def test_a_snapshot_is_renewed_when_it_costs_no_more_than_the_steps_since() -> None:
+    learner, (x, y) = new(memory=250), herd(400, classes=2)
+    taken = []
+    for start in range(0, 400, 10):
+        learner.observe(x[start : start + 10], y[start : start + 10])
+        learner.predict(x[:1])
+        assert learner._predicting.snapshot is not None
+        taken.append(learner._predicting.snapshot.step)
+    # A step of BISON learns from 40 images and costs 120 passes.
+    assert taken[:14] == [*range(1, 13), 12, 14], "every step until there are 120 images"
+    assert taken[-7:] == [33, 33, 36, 36, 36, 39, 39], "every third at 250"
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "settings", "steps"),
+    [
+        ("bison", None, {}, 1000 / 120),
+        ("bison", None, {"stream_batch": 20, "buffer_batch": 40}, 1000 / 360),
+        ("bison", "ncm-mirror", {}, 2000 / 120),
+        ("onpro", None, {}, 1000 / 2010),
+        ("gdumb", None, {}, inf),
+    ],
+)
+def test_steps_that_cost_as_much_as_a_snapshot(
+    name: str, rule: str | None, settings: dict[str, Any], steps: float
+) -> None:
+    made = Learner(name, rule=rule, **settings)._training.arguments
+    assert affordable(made.method, made.rule, 1000) == steps
 
 
 def test_a_snapshot_shares_no_row_of_the_memory() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 
 from bison_ocl import Learner, UserError
 from bison_ocl.files import checkpoint
+from bison_ocl.learner import predicting
 from tests.test_learner import herd, quick_settings
 
 CASES: dict[str, dict[str, Any]] = {
@@ -21,6 +23,12 @@ CASES: dict[str, dict[str, Any]] = {
     "gdumb": {},
 }
 """methods whose predictions read a summary of the memory"""
+
+
+@pytest.fixture(autouse=True)
+def dear_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As over a large memory: a snapshot serves until it is `refresh` steps old."""
+    monkeypatch.setattr(predicting, "affordable", lambda *_: inf)
 
 
 def asked(name: str, **options: Any) -> Learner:

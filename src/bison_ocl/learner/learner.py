@@ -75,10 +75,10 @@ class Learner:
     Further keywords are settings of the method, such as `beta=0.2`.
 
     Only `observe`, `test_then_train`, `flush`, `new_task` and `forget` change the model.
-    Predictions come from a snapshot of it that is at most `refresh` steps old, and newer after a
-    new class, because class means over a large memory cost more than a step. `refresh=1` predicts
-    by the last step, as a run does. Threads may share a learner: learning takes turns, predictions
-    wait for nobody.
+    Predictions come from a snapshot of it that is at most `refresh` steps old, because class means
+    over a large memory cost more than a step, and newer after a new class or with a small memory.
+    `refresh=1` predicts by the last step, as a run does. Threads may share a learner: learning
+    takes turns, predictions wait for nobody.
 
     Images are arrays, or lists of arrays, PIL images, paths and bytes of files. `image_size` is the
     side in pixels of the squares that they are resized to; without it all must have one size.

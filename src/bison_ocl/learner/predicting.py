@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 import torch
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.calibration import Fit, fit
-from bison_ocl.learner.snapshot import Snapshot, is_due, taken
+from bison_ocl.learner.schedule import affordable, is_due
+from bison_ocl.learner.snapshot import Snapshot, taken
 from bison_ocl.learner.training import Training
 from bison_ocl.threads import Turns
 
 REFRESH = 20
-"""steps that a snapshot may be old"""
+"""steps that a snapshot may be old; a small memory affords newer ones"""
 
 
 class Predicting:
@@ -56,8 +58,7 @@ class Predicting:
 
     def is_due(self, training: Training) -> bool:
         """Whether the next prediction takes a new snapshot."""
-        every = 1 if training.arguments.by_heads else training.arguments.refresh
-        return is_due(training.steps, self.snapshot, training.news, every)
+        return is_due(training.steps, self.snapshot, training.news, spacing(training))
 
     def after_step(self, training: Training) -> None:
         """Take the snapshot that another thread asked for and did not wait for."""
@@ -71,6 +72,14 @@ class Predicting:
 
     def __getstate__(self) -> dict[str, object]:
         return vars(self) | {"snapshot": None, "asked": False}
+
+
+def spacing(training: Training) -> int:
+    """Steps between snapshots, but for those soon after a new class."""
+    made = training.arguments
+    if made.by_heads:
+        return 1
+    return ceil(min(made.refresh, max(1, affordable(made.method, made.rule, training.filled))))
 
 
 def of_now(training: Training) -> Snapshot:

@@ -64,14 +64,3 @@ def taken(engine: Engine, rule: Rule | None, me: State, labels: Labels, step: in
     if me.seed.is_cuda:  # where a graph writes over its buffers
         me, summary = tree.map_leaves(torch.clone, (me, summary))
     return Snapshot(engine, rule, me, summary, tuple(labels.all), tuple(labels.numbers), step)
-
-
-def is_due(step: int, snapshot: Snapshot | None, news: int, refresh: int) -> bool:
-    """Whether a snapshot is too old at a step. news: the last step that met a new class.
-
-    At least every `refresh` steps, and soon after a new class: when three times as many steps have
-    passed since then as at the last snapshot.
-    """
-    if snapshot is None or step - snapshot.step >= refresh:
-        return True
-    return step > snapshot.step and step - news >= 3 * (snapshot.step - news)

@@ -1,0 +1,34 @@
+"""When the next snapshot is due: class means over a large memory cost more than a step.
+
+A snapshot is renewed when the steps since took as long as renewing it does, so that predicting at
+every step about doubles the cost of learning, and more often soon after a new class.
+"""
+
+from __future__ import annotations
+
+from bison_ocl.inference.rule import Rule
+from bison_ocl.learner.snapshot import Snapshot
+from bison_ocl.methods.method import Method
+
+PASSES = 3
+"""forward passes that cost as much as learning from an image: the backward pass takes two"""
+USUAL = 20
+"""images of a step, old and new, for which a method declares its passes"""
+
+
+def is_due(step: int, snapshot: Snapshot | None, news: int, spacing: int) -> bool:
+    """Whether a snapshot is too old at a step. news: the last step that met a new class.
+
+    At least every `spacing` steps, and soon after a new class: when three times as many steps have
+    passed since then as at the last snapshot.
+    """
+    if snapshot is None or step - snapshot.step >= spacing:
+        return True
+    return step > snapshot.step and step - news >= 3 * (snapshot.step - news)
+
+
+def affordable(method: Method, rule: Rule | None, filled: int) -> float:
+    """Steps that cost as much as a pass over the images of a memory."""
+    twice = getattr(rule or getattr(method, "rule", None), "mirror", False)
+    step = sum(method.learned) * (method.stream_batch + method.buffer_batch) / USUAL
+    return (2 if twice else 1) * filled / (PASSES * step) if step else float("inf")
