@@ -19,7 +19,7 @@ from bison_ocl.experiments.terminal.lines import in_lines
 from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.methods import METHODS
 from bison_ocl.report.formats.markdown import markdown
-from bison_ocl.report.study.study import prepared
+from bison_ocl.report.study.entry import prepared
 from bison_ocl.report.tables.layouts import overview
 
 DATA, MEMORY, OUT = "split-digits", 100, Path("results/digits")

@@ -19,10 +19,9 @@ from typing import NamedTuple
 from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import whole
-from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.entry import Entry, prepared
 from bison_ocl.report.study.names import variant
 from bison_ocl.report.study.paper import published
-from bison_ocl.report.study.study import prepared
 from bison_ocl.stream.streams import DEFAULT
 
 METRICS = ("AA", "AF_table", "AI")

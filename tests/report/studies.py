@@ -9,8 +9,7 @@ from functools import cache
 import numpy as np
 
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.report.study.entry import Entry, by_rule
-from bison_ocl.report.study.intransigence import with_intransigence
+from bison_ocl.report.study.entry import Entry, by_rule, with_intransigence
 from bison_ocl.report.study.study import Study
 from tests.report.records import records
 

@@ -18,10 +18,10 @@ from bison_ocl.report.formats.latex import latex
 from bison_ocl.report.formats.markdown import escaped as markdown_escaped
 from bison_ocl.report.formats.markdown import markdown
 from bison_ocl.report.formats.wording import runs_of
+from bison_ocl.report.study.entry import prepared
 from bison_ocl.report.study.labels import Label
 from bison_ocl.report.study.measures import AA, AI
 from bison_ocl.report.study.paper import Published
-from bison_ocl.report.study.study import prepared
 from bison_ocl.report.tables.layouts import tables_of
 from bison_ocl.report.tables.marks import marked
 from bison_ocl.report.tables.table import Column, Comparison, Row, Table

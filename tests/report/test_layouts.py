@@ -14,9 +14,9 @@ from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.formats.markdown import markdown
+from bison_ocl.report.study.entry import prepared
 from bison_ocl.report.study.measures import AF, AF_TABLE
 from bison_ocl.report.study.paper import Published
-from bison_ocl.report.study.study import prepared
 from bison_ocl.report.tables.layouts import tables_of
 from bison_ocl.report.tables.table import Comparison, Table
 from tests.report.records import records

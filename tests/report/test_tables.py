@@ -12,10 +12,8 @@ import pytest
 from bison_ocl.evaluate.metrics import Spread
 from bison_ocl.experiments.records.record import Record, Scores
 from bison_ocl.experiments.train.result import metrics_of
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.intransigence import with_intransigence
+from bison_ocl.report.study.entry import Entry, prepared, with_intransigence
 from bison_ocl.report.study.measures import plus_minus
-from bison_ocl.report.study.study import prepared
 from bison_ocl.report.tables.layouts import overview
 from bison_ocl.report.tables.table import Comparison
 from tests import made_up

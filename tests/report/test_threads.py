@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.report.formats.markdown import markdown
-from bison_ocl.report.study.study import prepared
+from bison_ocl.report.study.entry import prepared
 from bison_ocl.report.tables.layouts import tables_of
 from tests.report.records import records
 

@@ -17,9 +17,8 @@ from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.run import Run, Saving
 from bison_ocl.methods.settings import configured, settings_of
-from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.entry import Entry, with_intransigence
 from bison_ocl.report.study.experiments import experiments
-from bison_ocl.report.study.intransigence import with_intransigence
 from bison_ocl.stream.streams import STREAMS, stream_of
 from tests.contract.test_resume import train
 from tests.made_up import record

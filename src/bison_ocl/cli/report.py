@@ -92,7 +92,8 @@ def show_runs(name: str, found: Sequence[Record], others: Sequence[Record]) -> l
     """Print the table of some runs, with AI from FINE-TUNE among the others; its entries."""
     from bison_ocl.experiments.terminal.show import say
     from bison_ocl.report.formats.text import show
-    from bison_ocl.report.study.study import doubts, prepared
+    from bison_ocl.report.study.entry import prepared
+    from bison_ocl.report.study.study import doubts
     from bison_ocl.report.tables.layouts import overview
 
     entries = prepared(found, others=others)

@@ -28,7 +28,7 @@ def rerun(
     from bison_ocl.experiments.terminal.show import say
     from bison_ocl.methods import named
     from bison_ocl.report.formats.text import show
-    from bison_ocl.report.study.study import prepared
+    from bison_ocl.report.study.entry import prepared
     from bison_ocl.report.tables.layouts import overview
 
     record = chosen(place)

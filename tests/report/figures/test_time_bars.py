@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bison_ocl.report.figures.bars import time_bars
 from bison_ocl.report.figures.chart import Chart, Series
-from bison_ocl.report.figures.time_bars import time_bars
 from tests.report.figures.charted import chart, charts, listed, notes, of, records
 
 

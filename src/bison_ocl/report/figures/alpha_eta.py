@@ -9,7 +9,7 @@ import numpy as np
 
 from bison_ocl.look import PALETTE
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown
-from bison_ocl.report.figures.curves import bands, curve, over_tasks
+from bison_ocl.report.figures.curves import curve, over_tasks
 from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study.experiments import Experiment, having, own
 from bison_ocl.report.study.names import memory_name
@@ -22,24 +22,29 @@ def alpha_eta(found: Sequence[Experiment]) -> list[Chart]:
     """What BISON logs at task ends: for each stream a chart of α and one of η."""
     known = having(own(found), lambda record: record.log and record.log[-1])
     sizes = sorted({one.place.memory for one in known})
-    streams = panels(known, by_stream=True)
-    made = [logged(stream, kind, sizes) for stream in streams for kind in LOGGED]
-    shown = [chart for chart in made if chart.series]
-    if not shown:
+    made = [
+        logged(stream, kind, names, sizes)
+        for stream in panels(known, by_stream=True)
+        for kind in LOGGED
+        if (names := names_of(kind, stream))
+    ]
+    if not made:
         raise NotShown("no run logs α or η")
-    return shown
+    return made
 
 
-def logged(stream: Panel, kind: str, sizes: Sequence[int]) -> Chart:
+def names_of(kind: str, stream: Panel) -> list[str]:
+    """The logged numbers of a kind, such as one η per classifier."""
+    logged = [name for one in stream.lines for name in one.first.log[-1]]
+    return list(dict.fromkeys(name for name in logged if name.startswith(kind)))
+
+
+def logged(stream: Panel, kind: str, names: Sequence[str], sizes: Sequence[int]) -> Chart:
     """Of one stream; several memory sizes have names and colours of their own."""
-    lines = stream.lines
-    several = len({one.place.memory for one in lines}) > 1
-    names = dict.fromkeys(
-        name for one in lines for name in one.first.log[-1] if name.startswith(kind)
-    )
+    several = len({one.place.memory for one in stream.lines}) > 1
     drawn = []
     for place, (name, dashes) in enumerate(zip(names, DASHES, strict=False)):
-        for one in lines:
+        for one in stream.lines:
             if name in one.first.log[-1]:
                 values = [[entry.get(name) for entry in record.log] for record in one.records]
                 size = one.place.memory
@@ -51,11 +56,11 @@ def logged(stream: Panel, kind: str, sizes: Sequence[int]) -> Chart:
     of = ", ".join(f"{name.removeprefix('eta_')} ({dashes})" for name, dashes in heads)
     label = LOGGED[kind] + f"\n{of}" * (len(names) > 1)
     start = ["Dotted: α = 0.5, where every task starts."] * (kind == "alpha")
-    return Chart(
+    return over_tasks(
         stream.title,
-        over_tasks(drawn) if drawn else Axis(),
-        Axis(label, limits=(0, 1) if start else (None, None)),
         drawn,
+        Axis(label, limits=(0, 1) if start else (None, None)),
+        "At the end of each task, mean over runs.",
+        *start,
         guides=[Guide(y=0.5, dashes=":")] * len(start),
-        notes=["At the end of each task, mean over runs.", *bands(drawn), *start],
     )

@@ -1,17 +1,28 @@
-"""One bar per experiment, the paper's number as a diamond (paper, Table 2, Fig. 5 and 7)."""
+"""One bar per experiment: measures with the paper's (Table 2, Fig. 5 and 7), wall time (Fig. 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bison_ocl.look import BLACK, Look
+from bison_ocl.look import BLACK, BLUE, ORANGE, Look
 from bison_ocl.report.figures.chart import Axis, Chart, NotShown, Series
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.panels import Panel, panels, series
 from bison_ocl.report.study import measures
 from bison_ocl.report.study.classes import newest
-from bison_ocl.report.study.experiments import Experiment, compared
-from bison_ocl.report.study.measures import AA, AF_TABLE, AI, Measure, plus_minus
+from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.experiments import Experiment, compared, own
+from bison_ocl.report.study.machines import hardware
+from bison_ocl.report.study.measures import (
+    AA,
+    AF_TABLE,
+    AI,
+    BASELINE,
+    TEST,
+    TRAIN,
+    Measure,
+    plus_minus,
+)
 from bison_ocl.report.study.names import class_name
 from bison_ocl.report.study.study import plural
 
@@ -76,3 +87,45 @@ def bar(row: int, one: Experiment, measure: Measure) -> Series:
     hover = f"{plus_minus(over.mean, over.std)} %, {plural(over.n, 'run')}"
     error = [over.std or 0]
     return series(one, [over.mean], [row], "bar", x_error=error, hover=[hover], listed=False)
+
+
+# --- time ---
+
+DEVIATION = "Thin lines: one standard deviation of the whole run."
+PARTS = {TRAIN: ("training", Look(BLUE, "s")), TEST: ("tests", Look(ORANGE, "s"))}
+
+
+def time_bars(found: Sequence[Experiment]) -> list[Chart]:
+    """One bar per method, the fastest on top."""
+    return [timed(panel) for panel in panels(compared(own(found)))]
+
+
+def total(record: Entry) -> float:
+    """Seconds of training and tests."""
+    return sum(part.of(record) or 0.0 for part in PARTS)
+
+
+def timed(panel: Panel) -> Chart:
+    lines = sorted(panel.lines, key=lambda one: one.over(total).mean)
+    base = [one.over(total).mean for one in lines if one.label.printed == BASELINE]
+    return Chart(
+        panel.title,
+        Axis("seconds per run" + ", × ER's" * bool(base), limits=(0, None)),
+        Axis(names=[one.title for one in lines]),
+        [part for row, one in enumerate(lines) for part in stacked(row, one, base)],
+        notes=[DEVIATION, *(f"{text[:1].upper()}{text[1:]}." for text in hardware(lines))],
+    )
+
+
+def stacked(row: int, one: Experiment, base: Sequence[float]) -> list[Series]:
+    """Training, then tests; at the end the whole, its deviation and its multiple of ER's."""
+    whole, found, start = one.over(total), [], 0.0
+    ratio = f"  × {whole.mean / base[0]:.2f}" if base else ""
+    for part, (name, look) in PARTS.items():
+        last, over = part is TEST, one.over(part.of)
+        hover = f"{one.title}: {name} {plus_minus(over.mean, over.std, 2)} s"
+        end = {"x_error": [whole.std or 0], "text": f"{whole.mean:.3g} s{ratio}"} if last else {}
+        named = {"name": name, "look": look, "start": start, "hover": [hover]}
+        found.append(series(one, [over.mean], [row], "bar", **named, **end))
+        start += over.mean
+    return found

@@ -32,14 +32,19 @@ def curve(one: Experiment, values: Floats, decimals: int = 1, **changes: Any) ->
     return series(one, tasks, mean.tolist(), "curve", look=look, y_error=error, hover=hover)
 
 
+def over_tasks(
+    title: str, drawn: Sequence[Series], y: Axis, about: str, *notes: str, **others: Any
+) -> Chart:
+    """A chart of curves over the tasks. others: more fields of the chart."""
+    tasks = max(len(one.x) for one in drawn)
+    x = Axis("tasks learned", ticks=list(range(1, tasks + 1, -(-tasks // MOST_TICKS))))
+    return Chart(title, x, y, drawn, notes=[about, *bands(drawn), *notes], **others)
+
+
 def bands(drawn: Sequence[Series]) -> list[str]:
     """The note on bands, where lines are few enough to have them."""
-    return [BANDS] * (len(drawn) <= MOST_BANDS and any(one.y_error for one in drawn))
-
-
-def over_tasks(drawn: Sequence[Series]) -> Axis:
-    tasks = max(len(one.x) for one in drawn)
-    return Axis("tasks learned", ticks=list(range(1, tasks + 1, -(-tasks // MOST_TICKS))))
+    curves = [one for one in drawn if one.kind == "curve"]
+    return [BANDS] * (len(curves) <= MOST_BANDS and any(one.y_error for one in curves))
 
 
 # --- accuracy ---
@@ -54,16 +59,14 @@ def accuracy(panel: Panel) -> Chart:
     drawn = [curve(one, one.curves()) for one in panel.lines]
     tasks = max(len(one.x) for one in drawn)
     paper = at_the_end(panel, tasks)
-    hollow = "Hollow, at the right: the paper's accuracy after the last task."
-    notes = ["Over the tasks learned so far, mean over runs.", *bands(drawn)]
-    return Chart(
+    return over_tasks(
         panel.title,
-        over_tasks(drawn),
-        Axis("average accuracy (%)", limits=(0, None)),
         [*drawn, *paper],
+        Axis("average accuracy (%)", limits=(0, None)),
+        "Over the tasks learned so far, mean over runs.",
+        *["Hollow, at the right: the paper's accuracy after the last task."] * bool(paper),
         scale=panel.place.data,
         guides=[Guide(x=(tasks + paper[0].x[0]) / 2, text="paper")] if paper else (),
-        notes=[*notes, *[hollow] * bool(paper)],
     )
 
 

@@ -14,7 +14,7 @@ from bison_ocl.evaluate.confusion import (
 )
 from bison_ocl.report.figures.chart import Axis, Chart, NotShown
 from bison_ocl.report.figures.confusion import with_confusion
-from bison_ocl.report.figures.curves import bands, curve, over_tasks
+from bison_ocl.report.figures.curves import curve, over_tasks
 from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study.classes import similar_pairs, task_of_class
 from bison_ocl.report.study.experiments import Experiment, Floats
@@ -41,8 +41,7 @@ def similar_curves(found: Sequence[Experiment]) -> list[Chart]:
 def similar(panel: Panel, name: str) -> Chart:
     drawn = [curve(one, after_tasks(MEASURES[name], one)) for one in panel.lines]
     title = f"{name.partition(' ')[0]} after each task\n{panel.title}"
-    notes = [NOTE, *bands(drawn)]
-    return Chart(title, over_tasks(drawn), Axis(name, limits=(0, None)), drawn, notes=notes)
+    return over_tasks(title, drawn, Axis(name, limits=(0, None)), NOTE)
 
 
 def after_tasks(measure: Measure, one: Experiment) -> Floats:

@@ -9,7 +9,7 @@ from pathlib import Path
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.report.figures.accuracy import accuracy
 from bison_ocl.report.figures.alpha_eta import alpha_eta
-from bison_ocl.report.figures.bars import metric_bars, newest_precision
+from bison_ocl.report.figures.bars import metric_bars, newest_precision, time_bars
 from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.confusion import confusion
 from bison_ocl.report.figures.curves import curves, losses
@@ -18,7 +18,6 @@ from bison_ocl.report.figures.drawing.save import KINDS, save
 from bison_ocl.report.figures.interplay import interplay
 from bison_ocl.report.figures.similar import similar_curves
 from bison_ocl.report.figures.sweeps import buffer_batch, sensitivity
-from bison_ocl.report.figures.time_bars import time_bars
 from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.experiments import Experiment, experiments
 from bison_ocl.report.study.study import Study

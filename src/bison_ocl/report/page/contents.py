@@ -10,14 +10,13 @@ from functools import partial
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.look import Look
 from bison_ocl.report.figures.alpha_eta import alpha_eta
-from bison_ocl.report.figures.bars import bars
+from bison_ocl.report.figures.bars import bars, time_bars
 from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.confusion import confusion
 from bison_ocl.report.figures.curves import MOST_BANDS, curves, losses
 from bison_ocl.report.figures.interplay import interplay
 from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.figures.sweeps import sweeps
-from bison_ocl.report.figures.time_bars import time_bars
 from bison_ocl.report.page.tables import Details, PageTable, at_place, run_table
 from bison_ocl.report.study import measures
 from bison_ocl.report.study.entry import Entry
@@ -26,8 +25,7 @@ from bison_ocl.report.study.measures import AF, AF_TABLE, TOTAL
 from bison_ocl.report.study.names import memory_name, method_name, stream_name
 from bison_ocl.report.study.study import Study, plural
 from bison_ocl.report.tables.build import title_of
-from bison_ocl.report.tables.costs import costs, relative
-from bison_ocl.report.tables.layouts import summary
+from bison_ocl.report.tables.layouts import costs, relative, summary
 from bison_ocl.report.tables.table import Table
 
 VIEWS = {

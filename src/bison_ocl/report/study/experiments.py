@@ -12,8 +12,7 @@ import numpy.typing as npt
 from bison_ocl.evaluate.metrics import Spread, accuracy_curve, spread
 from bison_ocl.look import GREY, PALETTE, Look, Marker
 from bison_ocl.methods.declared import facts
-from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.intransigence import same_stream
+from bison_ocl.report.study.entry import Entry, same_stream
 from bison_ocl.report.study.labels import Label, label_of
 from bison_ocl.report.study.paper import printed
 from bison_ocl.report.study.places import Place, place_of

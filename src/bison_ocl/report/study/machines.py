@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.experiments import Experiment
 
 
-def hardware(records: Sequence[Entry]) -> tuple[str, ...]:
+def hardware(experiments: Sequence[Experiment]) -> tuple[str, ...]:
     """The machines of some runs; times of several machines do not compare."""
+    records = [record for one in experiments for record in one.records]
     found = dict.fromkeys(record.environment.device for record in records)
     doubt = ": do not compare across machines" * (len(found) > 1)
     together = max((record.timing.seeds_at_once for record in records), default=1)
@@ -28,12 +30,12 @@ def listed(records: Iterable[Entry]) -> str:
     return ", ".join(map(str, sorted(found)))
 
 
-def differing_threads(groups: Sequence[tuple[str, Sequence[Entry]]]) -> tuple[str, ...]:
+def differing_threads(experiments: Sequence[Experiment]) -> tuple[str, ...]:
     """The thread counts of compared runs by name, in one line; nothing where all have the same."""
-    if "," not in listed(record for _, records in groups for record in records):
-        return ()
     named: dict[str, list[Entry]] = {}
-    for name, records in groups:
-        named.setdefault(name, []).extend(records)
+    for one in experiments:
+        named.setdefault(one.title, []).extend(one.records)
+    if "," not in listed(record for records in named.values() for record in records):
+        return ()
     counts = "; ".join(f"{name} {listed(records) or 'unknown'}" for name, records in named.items())
     return (f"results depend on the number of threads: {counts}",)

@@ -17,8 +17,7 @@ from bison_ocl.experiments.records.record import Record, as_values, from_values
 from bison_ocl.experiments.records.results import RESULTS, parsed, split
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.formats.printable import printable, with_printable_names
-from bison_ocl.report.study.entry import Entry, by_rule, own
-from bison_ocl.report.study.intransigence import with_intransigence
+from bison_ocl.report.study.entry import Entry, own, prepared
 
 
 @dataclass(frozen=True)
@@ -135,15 +134,6 @@ def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[R
     other = [record for record, same in zip(records, alike, strict=True) if not same]
     warnings += counted(item, other, "left out: the first of the same method has other tasks")
     return kept
-
-
-def prepared(records: Sequence[Record], others: Sequence[Record] = ()) -> list[Entry]:
-    """Entries by rule, with AI; FINE-TUNE runs may be among the others.
-
-    A precision that all runs share does not distinguish them.
-    """
-    mixed = len({record.precision for record in records}) > 1
-    return with_intransigence(list(by_rule(records, mixed)), others)
 
 
 # --- warnings ---

@@ -101,7 +101,7 @@ def built(
         )
         for label in dict.fromkeys([*references, *known, *(one.label for one in found)])
     ]
-    notes += differing_threads([(one.title, one.records) for one in found])
+    notes += differing_threads(found)
     seeds = ITEMS[item].seeds if item in ITEMS else None
     made = Table(columns=tuple(columns), rows=tuple(rows), planned=seeds, notes=notes, **described)
     return marked(made, tested)

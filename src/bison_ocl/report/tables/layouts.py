@@ -8,13 +8,13 @@ from bison_ocl.report.study import measures, names
 from bison_ocl.report.study.classes import SIMILAR, newest
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment, compared, experiments, own
-from bison_ocl.report.study.labels import MAIN_METHOD
+from bison_ocl.report.study.labels import MAIN_METHOD, Label
 from bison_ocl.report.study.machines import hardware
-from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, METRICS, Measure
-from bison_ocl.report.study.places import Place
-from bison_ocl.report.tables.build import by_measure, by_memory
-from bison_ocl.report.tables.costs import PEAK_NOTE, costs, relative
-from bison_ocl.report.tables.table import Table
+from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, BASELINE, METRICS, Measure
+from bison_ocl.report.study.paper import Published, printed
+from bison_ocl.report.study.places import Place, place_of
+from bison_ocl.report.tables.build import by_measure, by_memory, printed_in
+from bison_ocl.report.tables.table import Column, Table
 
 Experiments = Sequence[Experiment]
 
@@ -104,6 +104,9 @@ def similar_pairs(item: str, found: Experiments) -> list[Table]:
     return [by_measure(item, compared(found), shown, notes=("at the end, mean over classes",))]
 
 
+# --- costs ---
+
+
 def time(item: str, found: Experiments) -> list[Table]:
     """Seconds per run, and multiples of ER's."""
     total = measures.TOTAL
@@ -116,11 +119,47 @@ def efficiency(item: str, found: Experiments) -> list[Table]:
     return [costs(item, found, [one for pair in pairs for one in pair], PEAK_NOTE)]
 
 
+def costs(item: str, found: Sequence[Experiment], shown: Sequence[Measure], *notes: str) -> Table:
+    """Measures of cost; a note names the machine."""
+    kept = compared(found)
+    said = (*notes, *hardware(kept))
+    return by_measure(item, kept, lambda _: shown, printed=printed_cost, tested=False, notes=said)
+
+
+def relative(measure: Measure, found: Sequence[Experiment], to: str = BASELINE) -> Measure:
+    """A measure as a multiple of the mean of a baseline in the same place."""
+    baselines = {
+        one.place: one.over(measure.of).mean
+        for one in found
+        if one.method == to and one.label.printed == to and one.values(measure.of)
+    }
+    name = names.method_name(to)
+
+    def of(record: Entry) -> float | None:
+        value, baseline = measure.of(record), baselines.get(place_of(record))
+        return None if value is None or not baseline else value / baseline
+
+    return Measure(
+        f"{measure.name} / {name}", f"{measure.label} / {name}'s", of, measure.better, "", 3
+    )
+
+
+def printed_cost(item: str, label: Label, column: Column) -> Published | None:
+    """The paper's number, or its multiple of ER's; of peak memory, only the latter compares."""
+    if column.measure == measures.PEAK:
+        return None
+    name, _, to = column.measure.name.partition(" / ")
+    if not to:
+        return printed_in(item, label, column)
+    own = printed(item, name, label.printed, column.place)
+    base = printed(item, name, BASELINE, column.place)
+    return Published(own.mean / base.mean, None) if own and base else None
+
+
 def beyond(item: str, found: Experiments) -> list[Table]:
     """AA of every readout over memories, and the time of every network as a multiple of BISON's."""
     trained = compared(own(found))
-    machine = hardware([record for one in trained for record in one.records])
-    notes = ("tests: all readouts of a network together", *machine)
+    notes = ("tests: all readouts of a network together", *hardware(trained))
     return [
         by_memory(item, compared(found), notes=(READOUTS,)),
         *(
@@ -135,6 +174,10 @@ def beyond(item: str, found: Experiments) -> list[Table]:
     ]
 
 
+PEAK_NOTE = (
+    "peak memory: ours counts tensors, the paper's the whole process with its CUDA context; "
+    "only the ratios compare"
+)
 READOUTS = (
     "averaged: on averaged weights; LD: by a linear discriminant; NCM: by nearest class mean; "
     "mirror: with mirror images; a row without these: the method's own rule"
