@@ -255,6 +255,8 @@ def test_a_file_of_images_that_only_wait(tmp_path: Path) -> None:
         lambda tensors, header: header["counts"].update(hits="2"),
         lambda tensors, header: header["counts"].update(by_label=[["a", 1, 2]]),
         lambda tensors, header: header["counts"].update(by_label=[["a"]]),
+        lambda tensors, header: header["counts"].update(nameless=[1, 2]),
+        lambda tensors, header: header["counts"].update(nameless=[1]),
         lambda tensors, header: header.update(refresh=0),
         lambda tensors, header: header.update(steps_without_news=99),
     ],

@@ -257,6 +257,24 @@ def test_a_forgotten_class_is_as_if_never_seen(name: str) -> None:
     assert learner.predict_proba(x).shape == (9, 4)
 
 
+def test_counts_forget_the_name_of_a_label_and_stay_measured(tmp_path: Path) -> None:
+    learner = new(memory=30)
+    x, y = herd(40, classes=2)
+    learner.test_then_train(x, ["a person's name" if i else "ox" for i in y])
+    before = learner.metrics
+    right = before.counts.right["a person's name"]
+    learner.forget(labels=["a person's name"])
+    learner.save(tmp_path / "herd")
+    assert b"a person's name" not in (tmp_path / "herd").read_bytes()
+    for found in (learner.metrics, Learner.load(tmp_path / "herd").metrics):
+        assert list(found.by_label) == ["ox"]
+        assert found.counts.nameless == (sum(y), right)
+        assert (found.accuracy, found.recent) == (before.accuracy, before.recent)
+        assert found.counts.images == 40
+    learner.test_then_train(x[:10], ["a person's name"] * 10)
+    assert learner.metrics.counts.tested["a person's name"] == 10, "it begins anew"
+
+
 def test_the_average_of_the_weights_forgets_a_class_too() -> None:
     learner = with_secrets("er", average=0.9)
     number = learner._training.labels.number("bison")

@@ -230,9 +230,10 @@ class Learner:
         """Remove images by their ids, or all images of labels; how many were removed.
 
         They leave the memory, the images that wait, class means and the next file, and are never
-        replayed again. A forgotten label leaves the predictions, its class vectors are drawn anew,
-        and it counts as new if it returns. The weights keep what they learned: only a learner
-        trained without the images knows nothing of them. Earlier files are the caller's to delete.
+        replayed again. A forgotten label leaves the predictions and `metrics.by_label`, its class
+        vectors are drawn anew, and it counts as new if it returns. The weights keep what they
+        learned: only a learner trained without the images knows nothing of them. Earlier files are
+        the caller's to delete.
         """
         if (ids is None) == (labels is None):
             raise UserError("forget by ids=[...] or by labels=[...]: give one of them")
@@ -240,6 +241,8 @@ class Learner:
         gone = self._training.forget(*((set(), names) if ids is None else (names, set())))
         self._predicting.fit = None
         self._predicting.renew(self._training)
+        if ids is None:
+            self._counts = self._counts.without(names)
         return gone
 
     # --- predicting ---

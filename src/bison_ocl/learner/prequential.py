@@ -22,6 +22,8 @@ class Prequential:
     """of them, those predicted right"""
     hits: tuple[bool, ...] = ()
     """of the last images, oldest first"""
+    nameless: tuple[int, int] = (0, 0)
+    """images of forgotten labels, and those of them predicted right: they count, without a name"""
 
     def counted(
         self, predicted: Sequence[Hashable | None], labels: Sequence[Hashable]
@@ -34,14 +36,28 @@ class Prequential:
             right[label] = right.get(label, 0) + hit
         return replace(self, tested=tested, right=right, hits=(*self.hits, *hits)[-WINDOW:])
 
+    def without(self, labels: set[Hashable]) -> Prequential:
+        """Without the names of some labels; what was measured stays measured."""
+        gone = [label for label in self.tested if label in labels]
+        images, right = self.nameless
+        images += sum(self.tested[label] for label in gone)
+        right += sum(self.right[label] for label in gone)
+        return replace(
+            self,
+            tested={label: n for label, n in self.tested.items() if label not in labels},
+            right={label: n for label, n in self.right.items() if label not in labels},
+            nameless=(images, right),
+        )
+
     @property
     def images(self) -> int:
-        return sum(self.tested.values())
+        return sum(self.tested.values()) + self.nameless[0]
 
     @property
     def accuracy(self) -> float | None:
         """Over all images; None before the first."""
-        return sum(self.right.values()) / self.images if self.images else None
+        right = sum(self.right.values()) + self.nameless[1]
+        return right / self.images if self.images else None
 
     @property
     def recent(self) -> float | None:
