@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from bison_ocl import Learner
 from bison_ocl.engine.step import Engine
@@ -17,9 +18,11 @@ from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.learner import predicting
 from bison_ocl.learner.calibration import by_rule
+from bison_ocl.learner.predicting import spacing
 from bison_ocl.learner.prequential import WINDOW, Prequential
-from bison_ocl.learner.schedule import affordable, is_due
+from bison_ocl.learner.schedule import is_due
 from bison_ocl.learner.snapshot import Snapshot
+from bison_ocl.learner.training import Training
 from bison_ocl.threads import Turns
 from tests.test_learner import backbone, everything, herd, new, state
 from tests.tiny import images, same
@@ -173,20 +176,26 @@ def test_a_snapshot_is_renewed_when_it_costs_no_more_than_the_steps_since() -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "rule", "settings", "steps"),
+    ("name", "options", "steps"),
     [
-        ("bison", None, {}, 1000 / 120),
-        ("bison", None, {"stream_batch": 20, "buffer_batch": 40}, 1000 / 360),
-        ("bison", "ncm-mirror", {}, 2000 / 120),
-        ("onpro", None, {}, 1000 / 2010),
-        ("gdumb", None, {}, inf),
+        ("bison", {}, 9),
+        ("bison", {"stream_batch": 20, "buffer_batch": 40}, 3),
+        ("bison", {"rule": "ncm-mirror"}, 17),
+        ("bison", {"backbone": nn.Flatten()}, 25),
+        ("bison", {"backbone": backbone()}, 9),
+        ("bison", {"refresh": 5}, 5),
+        ("er", {}, 1),
+        ("er", {"rule": "ncm"}, 9),
+        ("onpro", {}, 1),
+        ("gdumb", {}, 50),
     ],
 )
 def test_steps_that_cost_as_much_as_a_snapshot(
-    name: str, rule: str | None, settings: dict[str, Any], steps: float
+    name: str, options: dict[str, Any], steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Learner(name, rule=rule, **settings)._training.arguments
-    assert affordable(made.method, made.rule, 1000) == steps
+    """At 1,000 images, for a step that learns from 40 and so costs 120 passes of an image."""
+    monkeypatch.setattr(Training, "filled", 1000)
+    assert spacing(Learner(name, **{"refresh": 50} | options)._training) == steps
 
 
 def test_a_snapshot_shares_no_row_of_the_memory() -> None:

@@ -60,6 +60,17 @@ class Arguments:
         return None if self.rule_name is None else RULES[self.rule_name]
 
     @property
+    def frozen(self) -> bool:
+        """Whether the backbone never changes."""
+        module = self.module
+        return module is not None and not any(v.requires_grad for v in module.parameters())
+
+    @property
+    def mirrors(self) -> bool:
+        """Whether the rule of inference reads mirror images of the memory, too."""
+        return bool(getattr(self.rule or getattr(self.method, "rule", None), "mirror", False))
+
+    @property
     def by_heads(self) -> bool:
         """Whether a head predicts, which needs no summary of the memory."""
         return self.rule_name is None and type(self.method).summarise is Method.summarise

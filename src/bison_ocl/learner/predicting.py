@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
 
 import torch
 
@@ -74,12 +73,13 @@ class Predicting:
         return vars(self) | {"snapshot": None, "asked": False}
 
 
-def spacing(training: Training) -> int:
+def spacing(training: Training) -> float:
     """Steps between snapshots, but for those soon after a new class."""
     made = training.arguments
     if made.by_heads:
         return 1
-    return ceil(min(made.refresh, max(1, affordable(made.method, made.rule, training.filled))))
+    passes = training.filled * (2 if made.mirrors else 1)
+    return min(made.refresh, affordable(passes, made.method, made.frozen))
 
 
 def of_now(training: Training) -> Snapshot:

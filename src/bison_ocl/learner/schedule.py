@@ -6,7 +6,8 @@ every step about doubles the cost of learning, and more often soon after a new c
 
 from __future__ import annotations
 
-from bison_ocl.inference.rule import Rule
+from math import ceil, inf
+
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.methods.method import Method
 
@@ -16,7 +17,7 @@ USUAL = 20
 """images of a step, old and new, for which a method declares its passes"""
 
 
-def is_due(step: int, snapshot: Snapshot | None, news: int, spacing: int) -> bool:
+def is_due(step: int, snapshot: Snapshot | None, news: int, spacing: float) -> bool:
     """Whether a snapshot is too old at a step. news: the last step that met a new class.
 
     At least every `spacing` steps, and soon after a new class: when three times as many steps have
@@ -27,8 +28,11 @@ def is_due(step: int, snapshot: Snapshot | None, news: int, spacing: int) -> boo
     return step > snapshot.step and step - news >= 3 * (snapshot.step - news)
 
 
-def affordable(method: Method, rule: Rule | None, filled: int) -> float:
-    """Steps that cost as much as a pass over the images of a memory."""
-    twice = getattr(rule or getattr(method, "rule", None), "mirror", False)
-    step = sum(method.learned) * (method.stream_batch + method.buffer_batch) / USUAL
-    return (2 if twice else 1) * filled / (PASSES * step) if step else float("inf")
+def affordable(passes: int, method: Method, frozen: bool) -> float:
+    """Steps, at least one, that cost as much as so many images in a forward pass.
+
+    frozen: whether steps compute no gradient of the backbone.
+    """
+    images = sum(method.learned) * (method.stream_batch + method.buffer_batch) / USUAL
+    worth = (1 if frozen else PASSES) * images
+    return max(1, ceil(passes / worth)) if worth else inf
