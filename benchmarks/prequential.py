@@ -1,8 +1,8 @@
 """What testing every image before training costs, and what `refresh` costs in accuracy.
 
     python -m benchmarks.prequential --data-dir DIR [--images 1000] [--memory 1000] [--seeds 100]
-    python -m benchmarks.prequential --data split-digits --images 400 --memory 100 --filters 8 \\
-        --seeds 100-129
+    python -m benchmarks.prequential --data split-digits --images 400 --memory 400 --filters 8 \\
+        --seeds 100-125
 
 Images arrive one by one, evenly spread over the tasks of a class-incremental stream. Three learners
 see the same stream: one only observes; one tests then trains, with the default `refresh`; one does
@@ -93,7 +93,7 @@ def main() -> None:
             options = {"memory": asked.memory, "seed": seed, "filters": asked.filters}
             rows.append({"seed": seed} | measured(method, arriving, **options))
         methods[method] = {"overall": overall(rows), "runs": rows}
-    found[asked.data] = {
+    found[f"{asked.data}, memory {asked.memory}"] = {
         "images": asked.images,
         "memory": asked.memory,
         "filters": asked.filters,
