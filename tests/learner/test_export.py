@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,14 @@ def test_a_failed_export_leaves_the_earlier_file(
         learned("er").export(path)
     assert [one.name for one in tmp_path.iterdir()] == ["model.pt2"]
     assert path.read_bytes() == b"earlier"
+
+
+def test_source_that_is_not_installed_exports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("bison_ocl.version.version", absent)
+    learned("er").export(tmp_path / "model.pt2")
+    assert (tmp_path / "model.pt2").stat().st_size > 0

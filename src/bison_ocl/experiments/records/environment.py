@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import torch
 
 from bison_ocl.experiments.records.record import Environment
 from bison_ocl.processor import cpu_name
+from bison_ocl.version import installed
 
 
 def environment(device: str) -> Environment:
@@ -25,11 +25,3 @@ def environment(device: str) -> Environment:
         numpy=np.__version__,
         platform=f"{platform.system()} {platform.machine()}",
     )
-
-
-def installed() -> str | None:
-    """The installed version; None if the source runs uninstalled."""
-    try:
-        return version("bison-ocl")
-    except PackageNotFoundError:
-        return None

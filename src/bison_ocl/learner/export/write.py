@@ -7,7 +7,6 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +21,7 @@ from bison_ocl.learner.export.answers import INPUTS, Answers, Input
 from bison_ocl.learner.labels import encode
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.methods import name_of
+from bison_ocl.version import installed
 
 OUTPUTS = ["label", "scores", "probabilities"]
 Facts = dict[str, str]
@@ -54,7 +54,7 @@ def export(snapshot: Snapshot, rule: str | None, path: Path, input: Input) -> No
         "input": input,
         "temperature": str(snapshot.temperature),
         "steps": str(snapshot.step),
-        "version": version("bison-ocl"),
+        "version": installed() or "unknown",
     }
     answers = Answers(snapshot, input)
     with quiet(), torch.no_grad():
