@@ -12,6 +12,7 @@ from bison_ocl.report.formats.claims import (
     claims,
     counts,
     distances,
+    other_readings,
     outliers,
     standing,
 )
@@ -127,3 +128,22 @@ def test_what_was_not_run_is_said() -> None:
     both = Study(found.items | study("ablation").items, [])
     made = {item: tables_of(item, records) for item, records in both.items.items()}
     assert "- w/o PAL: AA" in "\n".join(claims(both, made))
+
+
+def test_the_reading_that_is_not_compared_with_the_paper_is_no_rival_but_named() -> None:
+    lines = {
+        method_label("bison"): [cell(50, 52), cell(60, 62)],
+        method_label("ocm"): [cell(55, 57), cell(58, 59)],
+        BY_POSITION: [cell(41, 42), cell(46, 47)],
+    }
+    made = table(lines)
+    assert "First in 2 of 2 cells" in standing("Best?", made)
+    (sentence,) = other_readings(made)
+    assert "OCM is above BISON in 1 of 2 cells" in sentence
+    assert "M = 200: 56.0 (n = 2), BISON 51.0 (n = 2)" in sentence
+    assert "M = 500" not in sentence
+
+
+def test_the_other_reading_is_not_named_where_it_was_not_run() -> None:
+    lines = {method_label("bison"): [cell(50)], BY_POSITION: [cell(41)]}
+    assert other_readings(table(lines)) == []

@@ -19,13 +19,17 @@ APART = 0.22
 
 
 def accuracy(found: Sequence[Experiment]) -> list[Chart]:
-    """One chart per stream, one row per method, one colour per memory size."""
+    """One chart per stream, one row per method, one colour per memory size.
+
+    A variant of a method follows it.
+    """
     kept = compared(found)
     sizes = sorted({one.place.memory for one in kept})
     known = [title for panel in panels(kept) for title in quoted(panel)]
-    ours = [one.title for panel in panels(kept) for one in panel.lines]
-    order = list(dict.fromkeys([*known, *ours]))
-    return [chart(stream, sizes, order) for stream in panels(kept, by_stream=True)]
+    ours = {one.title: method_name(one.method) for one in kept}
+    rank = {title: n for n, title in enumerate(dict.fromkeys([*known, *ours]))}
+    beside = sorted(rank, key=lambda title: rank.get(ours.get(title) or title, rank[title]))
+    return [chart(stream, sizes, beside) for stream in panels(kept, by_stream=True)]
 
 
 def chart(stream: Panel, sizes: Sequence[int], order: Sequence[str]) -> Chart:

@@ -75,8 +75,8 @@ class Experiment:
         return 100 * np.array([accuracy_curve(record.accuracy) for record in self.records])
 
     def printed(self, metric: str) -> float | None:
-        """The paper's number; None for a stream or settings that the paper does not have."""
-        if self.label.reading:
+        """The paper's number; None for a stream, settings or a reading that it does not have."""
+        if self.label.superseded:
             return None
         found = printed(self.item, metric, self.label.printed, self.place)
         return None if found is None else found.mean

@@ -32,7 +32,13 @@ class Label:
     reference: bool = False
     """whether others are measured against it (FINE-TUNE), so that it takes no rank"""
     reading: bool = False
-    """whether another line is the paper's as well, by another reading; figures show it once"""
+    """whether it is the reading of a method that is compared with the paper's numbers"""
+
+    @property
+    def superseded(self) -> bool:
+        """Whether the paper's numbers are compared with another reading of the method."""
+        base = (self.printed or "").partition(" + ")[0]
+        return not self.reading and base in {method for method, _ in READINGS}
 
 
 LabelOf = Callable[[Spec], Label]
@@ -54,7 +60,8 @@ def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:
     label = method_label(record.method, getattr(record, "method_title", None))
     if not changed:
         return label
-    text, reading = f"{label.text} ({changed})", (record.method, changed) in READINGS
+    base = record.method.partition(" + ")[0]
+    text, reading = f"{label.text} ({changed})", (base, changed) in READINGS
     printed = label.printed if reading else None
     return replace(label, text=text, printed=printed, main=False, reading=reading)
 
