@@ -109,14 +109,10 @@ def loop(name: str) -> dict[str, float]:
 
 
 def captured(
-    name: str,
-    runs: int,
-    precision: Precision = "bf16",
-    compiled_in: Path | None = None,
-    settings: Mapping[str, object] = {},
+    name: str, runs: int, precision: Precision = "bf16", compiled_in: Path | None = None
 ) -> dict[str, float]:
     """A stack of runs, replayed."""
-    method = configured(name, "split-cifar10", settings)
+    method = configured(name, "split-cifar10", {})
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     me, engine = second_task(method, runs, precision, fused=True), engine_for(method, runs)
