@@ -5,12 +5,14 @@ PYTHONPATH=src python tools/document_tables.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
 from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
-from bison_ocl.experiments.records.results import RESULTS
+from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.records.results import RESULTS, read
+from bison_ocl.methods.bison_ald import BisonALD
 from bison_ocl.report.formats.markdown import escaped, grid
 from bison_ocl.report.study.names import method_name
 from bison_ocl.report.study.study import load, plural
@@ -20,6 +22,8 @@ from bison_ocl.report.tables.table import Comparison, Table
 PROJECT = Path(__file__).parents[1]
 RECORDS = PROJECT / "results"
 MAIN, BEYOND, OURS = "table1", "beyond", "bison-ald"
+WITHOUT_PARTS = "beyond-ablation"
+BATCH = BisonALD.buffer_batch
 CELLS = [(data, memory) for data in (C10, C100, MINI) for memory in MEMORIES[data]]
 SHORT = {C10: "C10", C100: "C100", MINI: "Mini"}
 MISSING, NOT_RUN = "–", "Not run yet."
@@ -30,6 +34,15 @@ PARTS = {
     "mirror images": "averaged+ld",
 }
 """What each readout of BISON-ALD leaves out."""
+TRAINED_WITHOUT = {
+    "one pass for stream and memory": (OURS, None, "`--set joint=false`"),
+    "its batch, with BISON's instead": (
+        "bison",
+        "averaged+ld-mirror",
+        "`bison --average 0.995 --set joint=true --also averaged+ld-mirror`",
+    ),
+}
+"""The method and the readout of the networks that were trained without a part, and the command."""
 
 
 def tables(item: str, results: Path) -> list[Table]:
@@ -65,7 +78,7 @@ def ours_and_papers(cell: Comparison) -> str:
     return f"{with_runs(cell, MAIN, 1)} / {paper}"
 
 
-def ablation(accuracy: Table) -> str:
+def ablation(accuracy: Table, results: Path) -> str:
     """BISON-ALD without some of its parts: points of AA, mean over the cells that were run."""
     cells = {row.label.text: row.cells for row in accuracy.rows}
     whole, rows = cells.get(method_name(OURS), ()), []
@@ -73,9 +86,37 @@ def ablation(accuracy: Table) -> str:
         other = cells.get(method_name(f"{OURS} + {rule}"), ())
         pairs = zip(whole, other, strict=False)
         lost = [b.ours.mean - a.ours.mean for a, b in pairs if a.ours and b.ours]
-        result = f"{fmean(lost):+.1f} ({plural(len(lost), 'cell')})" if lost else NOT_RUN
-        rows.append([part, f"`--also {rule}`", result])
-    return grid(("without", "readout", "points of AA"), rows)
+        rows.append([part, f"`--also {rule}`", points(lost)])
+    return grid(("without", "command", "points of AA"), [*rows, *trained_without(results)])
+
+
+def points(lost: Sequence[float]) -> str:
+    return f"{fmean(lost):+.1f} ({plural(len(lost), 'cell')})" if lost else NOT_RUN
+
+
+def trained_without(results: Path) -> Iterator[list[str]]:
+    """Networks trained without a part, paired with BISON-ALD's of the same streams."""
+    whole = {
+        same_stream(one): one.metrics.AA
+        for one in recorded(results / BEYOND)
+        if one.method == OURS and one.settings["buffer_batch"] == BATCH
+    }
+    for part, (method, rule, command) in TRAINED_WITHOUT.items():
+        cells: dict[tuple[str, int], list[float]] = {}
+        for one in recorded(results / WITHOUT_PARTS):
+            if one.method == method and same_stream(one) in whole:
+                found = one.also[rule].metrics.AA if rule else one.metrics.AA
+                difference = 100 * (found - whole[same_stream(one)])
+                cells.setdefault((one.data, one.memory), []).append(difference)
+        yield [part, command, points([fmean(cell) for cell in cells.values()])]
+
+
+def recorded(folder: Path) -> list[Record]:
+    return read(folder / RESULTS) if (folder / RESULTS).exists() else []
+
+
+def same_stream(record: Record) -> tuple[str, int, int]:
+    return record.data, record.memory, record.seed
 
 
 def between(text: str, name: str, lines: Iterable[str]) -> str:
@@ -101,7 +142,7 @@ def beyond(text: str, results: Path = RECORDS) -> str:
         made["accuracy"] = by_cell(accuracy, lambda cell: with_runs(cell, BEYOND, 1))
         made["training time"] = by_cell(training, lambda cell: with_runs(cell, BEYOND, 2))
         made["test time"] = by_cell(tests, lambda cell: with_runs(cell, BEYOND, 2))
-        made["ablation"] = ablation(accuracy)
+        made["ablation"] = ablation(accuracy, results)
     for name, lines in made.items():
         text = between(text, name, [lines])
     return text
