@@ -39,6 +39,14 @@ def test_one_row_per_run_with_metrics_settings_and_provenance() -> None:
     assert means["finetune"] < means["er"] < means["bison"]
 
 
+def test_settings_of_all_methods_are_beside_each_other() -> None:
+    found = list(results.load(DEMO).columns)
+    at = [found.index(name) for name in found if name.startswith("set.")]
+    assert "set.beta" in found
+    assert at == list(range(at[0], at[0] + len(at)))
+    assert found.index("AA") < at[0] < found.index("train_s")
+
+
 def test_one_row_per_task_and_per_class() -> None:
     records = lines(DEMO)
     tasks, classes = (results.load(str(DEMO), per=per) for per in ("task", "class"))

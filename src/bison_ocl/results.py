@@ -46,7 +46,19 @@ def load(*paths: str | PathLike[str], per: Per = "run") -> pd.DataFrame:
         raise UserError("no path given: expected a folder of results or a file of records")
     items = study_of(*map(Path, paths)).items
     entries = ((item, entry) for item, found in items.items() for entry in found)
-    return pd.DataFrame(list(ROWS[per](entries)))
+    rows = list(ROWS[per](entries))
+    return pd.DataFrame(rows, columns=columns(rows))
+
+
+def columns(rows: Iterable[Row]) -> list[str]:
+    """The columns in the order of a row, settings of all methods beside each other."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for prefix in ("data.", "set."):
+        group = [name for name in names if name.startswith(prefix)]
+        at = names.index(group[0]) if group else 0
+        rest = [name for name in names if name not in group]
+        names = [*rest[:at], *group, *rest[at:]]
+    return names
 
 
 def import_pandas() -> None:

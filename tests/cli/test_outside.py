@@ -37,7 +37,10 @@ def test_a_new_file_keeps_the_contract(call: Call, tmp_path: Path) -> None:
     assert said.out.endswith(f"bison-ocl check {tmp_path / 'my_method.py'}:MyMethod\n")
     said = call("check", f"{tmp_path / 'my_method.py'}:MyMethod")
     assert said.status == 0, said
-    lines = said.out.splitlines()
+    *lines, following = said.out.splitlines()
+    assert following == f"next: bison-ocl run {tmp_path / 'my_method.py'}:MyMethod " + (
+        "--data split-digits --memory 100"
+    )
     assert len(lines) > 20
     assert all(line.startswith("holds   ") for line in lines)
 
@@ -52,6 +55,14 @@ def test_what_breaks_is_said_in_one_line_each(call: Call, mine: Path) -> None:
     broken = [line for line in said.out.splitlines() if line.startswith("BROKEN  ")]
     assert said.err.endswith(f"fails {len(broken)} of the checks above\n")
     assert any(line.endswith("an unseen class scores > −∞") for line in broken)
+
+
+def test_a_file_without_its_class_is_said(call: Call, mine: Path) -> None:
+    refused(call("run", mine, "--data", "split-digits"), f"such as {mine}:Mine")
+
+
+def test_a_missing_option_is_said_with_its_help(call: Call, mine: Path) -> None:
+    refused(call("run", f"{mine}:Mine"), "'--data'. Dataset; see `bison-ocl datasets`.")
 
 
 def test_new_writes_over_nothing(call: Call, mine: Path) -> None:

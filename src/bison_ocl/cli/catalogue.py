@@ -6,10 +6,13 @@ The first line of a file's docstring describes it, the next paragraph cites its 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z`])")
 
 
 def listing(package: ModuleType, modules: Mapping[str, str]) -> str:
@@ -38,9 +41,10 @@ def method_listing(package: ModuleType, modules: Mapping[str, str]) -> str:
 
 
 def described(package: ModuleType, module: str) -> tuple[str, str]:
-    """The first line of a file's docstring and of the paragraph after it."""
-    what, _, source = (ast.get_docstring(parsed(package, module)) or "").partition("\n\n")
-    return what, source.partition("\n")[0]
+    """The first line of a file's docstring, and the first sentence of the paragraph after it."""
+    what, _, rest = (ast.get_docstring(parsed(package, module)) or "").partition("\n\n")
+    paragraph = " ".join(rest.partition("\n\n")[0].split())
+    return what, SENTENCE_END.split(paragraph, maxsplit=1)[0]
 
 
 def class_facts(package: ModuleType, module: str) -> dict[str, Any]:

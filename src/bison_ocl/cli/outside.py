@@ -46,3 +46,4 @@ def check(
         print(f"holds   {promise}" if fault is None else f"BROKEN  {promise}: {fault}", flush=True)
     if broken:
         fail(f"{method} fails {broken} of the checks above", 1)
+    print(f"next: bison-ocl run {method} --data split-digits --memory 100")

@@ -50,6 +50,8 @@ def named(text: str) -> str:
 def method_class(text: str) -> type[Method]:
     """The class of a method that the user names."""
     found = known(named(text))
+    if found is None and text.endswith(".py"):
+        raise UserError(f"{text}: expected the file and its class, such as {text}:Mine")
     if found is None:
         raise UserError(unknown("method", text, [*METHODS, *outside.installed()]))
     return found

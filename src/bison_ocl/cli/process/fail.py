@@ -25,7 +25,7 @@ def explained(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, UserError):
         return str(error), 2
     if hasattr(error, "format_message"):  # an error of the parser
-        return error.format_message(), 2
+        return f"{error.format_message()}{advice(error)}", 2
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # pathlib's words
         return "this user has no home folder: set HOME, or give paths without ~", 2
     if isinstance(error, OSError) and error.errno in FULL:
@@ -33,3 +33,10 @@ def explained(error: Exception) -> tuple[str, int] | None:
     if lack := shortage(error):
         return f"{lack}; finished runs are kept", 1
     return None
+
+
+def advice(error: Exception) -> str:
+    """The help of an option or argument that is missing."""
+    missing = type(error).__name__ == "MissingParameter"
+    words = getattr(getattr(error, "param", None), "help", None) if missing else None
+    return f" {words}" if words else ""
