@@ -1132,3 +1132,34 @@ def test_classes_of_the_package_are_methods_too() -> None:
 def test_what_is_no_method_is_refused(method: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         Learner(method, **settings)
+
+
+def test_no_images_in_a_list_are_no_images() -> None:
+    learner = trained()
+    before = everything(learner)
+    learner.observe([], [])
+    assert learner.predict([]) == []
+    assert same(before, everything(learner))
+    with pytest.raises(UserError, match=r"^no images: accuracy needs at least one"):
+        learner.score([], [])
+
+
+@pytest.mark.parametrize("bound", ["high", float("nan"), True, [0.5]])
+def test_a_bound_that_is_no_number_is_refused(bound: Any) -> None:
+    with pytest.raises(UserError, match=r"^reject_below=.*: expected a number, such as 0.6"):
+        trained().predict(images(torch.arange(2)), reject_below=bound)
+
+
+@pytest.mark.parametrize("by", ["ids", "labels"])
+@pytest.mark.parametrize("names", ["ox", b"ox", 7])
+def test_what_to_forget_is_a_list(by: str, names: Any) -> None:
+    with pytest.raises(UserError, match=r"^forget .*: expected a list, such as \["):
+        trained().forget(**{by: names})
+
+
+def test_labels_to_forget_come_in_any_collection() -> None:
+    learner = new()
+    learner.observe(*herd(40))
+    assert learner.forget(labels={0}) > 0
+    assert learner.forget(labels=torch.tensor([1])) > 0
+    assert set(learner.labels) == {2, 3}

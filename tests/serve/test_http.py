@@ -84,7 +84,7 @@ def test_unsure_predictions_can_be_rejected(address: str) -> None:
     same = requests.post(f"{address}/predict?reject_below=1.01", npy(x), headers=NPY)
     assert same.json() == sure.json()
     wrong = requests.post(f"{address}/predict", json={"images": images, "reject_below": "much"})
-    refused(wrong, 422, "reject_below='much': expected a number")
+    refused(wrong, 422, "reject_below='much': expected a number, such as 0.6")
 
 
 def test_pictures_of_another_size_are_resized(address: str) -> None:

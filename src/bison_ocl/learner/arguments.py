@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isnan
+from numbers import Real
 from operator import index
 from typing import Any
 
@@ -31,6 +32,8 @@ LEAST = {
     "calibration": 0,
     "image_size": 1,
 }
+MOST = 2**62
+"""above all whole numbers that tensors hold here"""
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,20 @@ def whole(name: str, value: Any) -> int:
         number = -1 if isinstance(value, bool) else index(value)
     except TypeError:
         number = -1
-    if not LEAST[name] <= number < 2**62:
+    if number >= MOST:
+        raise UserError(f"{name}={value!r}: expected a whole number below 2**62")
+    if number < LEAST[name]:
         raise UserError(f"{name}={value!r}: expected a whole number of at least {LEAST[name]}")
     return number
+
+
+def least_probability(reject_below: Any) -> float:
+    """The bound below which predictions are None; 0, which rejects none, where it is None."""
+    if reject_below is None:
+        return 0.0
+    if not isinstance(reject_below, Real) or isinstance(reject_below, bool) or isnan(reject_below):
+        raise UserError(f"reject_below={reject_below!r}: expected a number, such as 0.6")
+    return float(reject_below)
 
 
 def method_of(method: object, settings: dict[str, Any]) -> Method:

@@ -123,6 +123,14 @@ def plain_labels(labels: Any) -> list[Hashable]:
     return [plain(value) for value in values]
 
 
+def plain_names(names: Any) -> set[Hashable]:
+    """Labels or ids to forget, in any order."""
+    values = names.tolist() if hasattr(names, "tolist") else names
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise UserError(f"forget {values!r}: expected a list, such as [{values!r}]")
+    return {plain(value) for value in values}
+
+
 def plain_ids(ids: Any, images: int) -> list[Hashable]:
     """Names of images as plain values that a file can hold, one per image."""
     names = plain_labels(ids)

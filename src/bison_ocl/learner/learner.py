@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.arguments import checked
+from bison_ocl.learner.arguments import checked, least_probability
 from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.images.convert import is_single, to_bytes
 from bison_ocl.learner.kept.view import MemoryView, view
-from bison_ocl.learner.labels import Labels, for_images, plain_ids, plain_labels
+from bison_ocl.learner.labels import Labels, for_images, plain_ids, plain_labels, plain_names
 from bison_ocl.learner.predicting import REFRESH, Predicting
 from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved.reading import SavedLearner
@@ -237,7 +237,7 @@ class Learner:
         """
         if (ids is None) == (labels is None):
             raise UserError("forget by ids=[...] or by labels=[...]: give one of them")
-        names = set(plain_labels(labels if ids is None else ids))
+        names = plain_names(labels if ids is None else ids)
         gone = self._training.forget(*((set(), names) if ids is None else (names, set())))
         self._predicting.fit = None
         self._predicting.renew(self._training)
@@ -252,11 +252,12 @@ class Learner:
 
         `reject_below`: None instead of a label where its probability is lower.
         """
+        least = least_probability(reject_below)
         snapshot, scores = self._scores(images)
         labels: list[Hashable | None] = [snapshot.labels[i] for i in scores.argmax(1).tolist()]
         if reject_below is None:
             return labels
-        sure = (snapshot.probabilities(scores).amax(1) >= reject_below).tolist()
+        sure = (snapshot.probabilities(scores).amax(1) >= least).tolist()
         return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
 
     def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
@@ -273,10 +274,12 @@ class Learner:
         """Accuracy on labelled images, which are not learned from."""
         y = plain_labels(for_images(is_single(images), labels))
         predicted = self.predict(images)
-        if len(y) != len(predicted) or not y:
+        if len(y) != len(predicted):
             raise UserError(
                 f"{len(predicted)} images but {len(y)} labels: give one label per image"
             )
+        if not y:
+            raise UserError("no images: accuracy needs at least one")
         return sum(map(bool, map(eq, predicted, y))) / len(y)
 
     @property

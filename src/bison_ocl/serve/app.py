@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from bison_ocl.errors import UserError
+from bison_ocl.learner.arguments import least_probability
 from bison_ocl.learner.labels import encode
 from bison_ocl.serve.bodies import Limits, asked, names, sent
 from bison_ocl.serve.guard import check_host, check_token
@@ -83,9 +84,7 @@ class Server:
 
     async def predict(self, request: Request) -> Response:
         got = await sent(request, self.limits, self.service.shape)
-        least = got.values.get("reject_below")
-        if not (least is None or isinstance(least, int | float)):
-            raise UserError(f"reject_below={least!r}: expected a number")
+        least = least_probability(got.values.get("reject_below"))
         found = await done(self.answering, self.service.predict, got.images, least)
         labels, probabilities = [encode(label) for label, _ in found], [p for _, p in found]
         return JSONResponse({"labels": labels, "probabilities": probabilities}, headers=HEADERS)

@@ -100,15 +100,14 @@ class Service:
         return predicted
 
     def predict(
-        self, images: Any, reject_below: float | None = None
+        self, images: Any, reject_below: float = 0.0
     ) -> list[tuple[Hashable | None, float]]:
         """The most likely label of each image and its probability; None below a bound."""
         snapshot, scores = self.learner._scores(images)
         best = snapshot.probabilities(scores).max(1)
         sure = best.values.nan_to_num(0.0)  # no label has a stored image: none is likely
         found = zip(best.indices.tolist(), sure.tolist(), strict=True)
-        least = 0.0 if reject_below is None else reject_below
-        return [(snapshot.labels[i] if p >= least else None, p) for i, p in found]
+        return [(snapshot.labels[i] if p >= reject_below else None, p) for i, p in found]
 
     def save(self) -> None:
         """Write the learner's file, then empty the journal."""

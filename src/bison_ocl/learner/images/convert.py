@@ -16,6 +16,8 @@ def to_bytes(images: Any, side: int | None = None) -> Tensor:
 
     side: of the squares that they are resized to; None: all must have one size.
     """
+    if isinstance(images, list | tuple) and not images:
+        return torch.zeros((0, 3, 1, 1), dtype=torch.uint8)
     if is_picture(images):
         return pixels([images], side)
     if are_pictures(images):
