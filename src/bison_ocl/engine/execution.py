@@ -20,6 +20,7 @@ from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.pace import Pace
+from bison_ocl.engine.rounding import ROUNDING
 from bison_ocl.engine.scoring import alone
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
@@ -93,15 +94,8 @@ class Execution:
         if not is_cuda(self.device):
             yield
             return
-        cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
-        before = cudnn.allow_tf32, matmul.allow_tf32
-        # Only convolutions may round to TF32.
-        cudnn.allow_tf32, matmul.allow_tf32 = self.precision != "fp32", False
-        try:
-            with torch.cuda.device(self.device):
-                yield
-        finally:
-            cudnn.allow_tf32, matmul.allow_tf32 = before
+        with ROUNDING.chosen(self.precision), torch.cuda.device(self.device):
+            yield
 
     def wait(self) -> None:
         """Wait until the work that this thread queued on a GPU is done."""
