@@ -190,6 +190,7 @@ def test_forgotten_images_leave_memory_queue_and_the_next_file(
     gone = learner.forget(ids=["secret"]) if by == "ids" else learner.forget(labels=["bison"])
     assert gone == waiting + held - len(learner._training.waiting) - len(learner.memory) > 0
     assert "secret" not in learner.memory.ids
+    assert "secret" not in learner._training.ids.values()
     assert not any(holds_the_mark(leaf.numpy().tobytes()) for leaf in tensors_of(learner))
     learner.save(tmp_path / "after")
     assert not holds_the_mark((tmp_path / "after").read_bytes())

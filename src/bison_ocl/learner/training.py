@@ -192,8 +192,8 @@ class Training:
             gone += len(rows) - len(kept)
             if numbers or len(kept) < len(rows):
                 self._keep_only(kept, numbers)
+            self.ids = self.stored_ids()
         self.labels = self.labels.without(labels)
-        self.ids = {number: one for number, one in self.ids.items() if one not in ids}
         return gone
 
     def _keep_only(self, slots: list[int], unseen: list[int]) -> None:
