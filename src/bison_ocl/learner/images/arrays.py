@@ -27,7 +27,9 @@ def array_to_bytes(images: Any) -> Tensor:
         raise UserError(f"images of shape {found} may be {LAYOUTS}: resize them, 4 pixels or more")
     if x.shape[1] not in (1, 3):
         if x.shape[3] not in (1, 3):
-            raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: permute the axes")
+            four = x.shape[3] == 4 or x.shape[1] == 4 < x.shape[3]
+            advice = "drop the fourth channel, alpha" if four else "permute the axes"
+            raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: {advice}")
         x = x.permute(0, 3, 1, 2)
     if 0 in x.shape[2:]:
         raise UserError(f"images must have pixels, not {list(x.shape)}: leave them out")
