@@ -267,6 +267,14 @@ def test_every_ticked_method_is_compared(show: Open, tmp_path: Path) -> None:
     assert "GDumb" not in page.locator(".legendtext").all_text_contents()  # zeros are no loss
 
 
+def test_a_long_legend_leaves_room_for_the_curves(show: Open, tmp_path: Path) -> None:
+    write(load(ROOT / "results" / "digits"), tmp_path / "digits.html")
+    page = show(tmp_path / "digits.html", width=390, view="curves")
+    area = visible(page, ".nsewdrag").bounding_box()
+    assert area is not None
+    assert area["height"] > 220
+
+
 def test_real_records_make_a_page(show: Open, tmp_path: Path) -> None:
     write(load(ROOT / "results" / "demo"), tmp_path / "demo.html")
     page = show(tmp_path / "demo.html")
