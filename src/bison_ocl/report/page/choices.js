@@ -67,5 +67,5 @@ function show() {
     for (const part of all("[data-method]", shelf)) part.hidden = !on.includes(part.dataset.method);
   }
   drawCharts(on);
-  showRun(there);
+  showRun();
 }

@@ -10,17 +10,18 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const titleOf = ({ dataset }, name, seed) => `${name}, ${dataset.where}, seed ${seed}`;
+const placeOf = ({ place }) => DATA.shared[place];
+const titleOf = (run) => `${run.cells[0]}, ${placeOf(run).where}, seed ${run.cells[1]}`;
 
 /** Make the lines of runs that are shown for the first time. */
 function fillRuns() {
   for (const body of all("tbody[data-first]").filter((one) => !one.rows.length && !one.closest("[hidden]"))) {
     const runs = DATA.runs.slice(body.dataset.first, body.dataset.last);
-    body.append(...runs.map(({ method, cells: [name, ...others] }) => {
-      const label = `Open ${titleOf(body, name, others[0])}`;
-      const opener = make("button", { class: "open", "aria-haspopup": "dialog", "aria-label": label }, "Open");
+    body.append(...runs.map((run) => {
+      const [name, ...others] = run.cells;
+      const opener = make("button", { class: "open", "aria-haspopup": "dialog", "aria-label": `Open ${titleOf(run)}` }, "Open");
       const cells = others.map((text) => make("td", {}, text || "–"));
-      return make("tr", { "data-method": method }, make("th", { scope: "row" }, name), ...cells, make("td", {}, opener));
+      return make("tr", { "data-method": run.method }, make("th", { scope: "row" }, name), ...cells, make("td", {}, opener));
     }));
   }
 }
@@ -48,18 +49,13 @@ function sortBy(head) {
   );
 }
 
-/** Open the details of the run that the hash names, if it is among these places. */
-function showRun(places) {
+/** Open the details of the run of the chosen item that the hash names. */
+function showRun() {
   const dialog = byId("run");
-  const bodies = places.flatMap((shelf) => all("tbody[data-first]", shelf));
-  const runs = bodies.flatMap((body) =>
-    DATA.runs.slice(body.dataset.first, body.dataset.last).map((run) => ({ ...run, body, title: titleOf(body, run.cells[0], run.cells[1]) })),
-  );
-  const run = runs.find(({ title }) => title === state.run);
+  const run = DATA.runs.find((one) => placeOf(one).item === state.item && titleOf(one) === state.run);
   if (!run) return dialog.close();
-  const heads = all("thead button", run.body.parentElement).map((button) => button.textContent);
-  byId("run-title").textContent = run.title;
-  facts("run-result", heads.map((head, place) => [head, run.cells[place] || null]).slice(1));
+  byId("run-title").textContent = titleOf(run);
+  facts("run-result", placeOf(run).head.map((head, place) => [head, run.cells[place] || null]).slice(1));
   byId("run-accuracy").replaceChildren(accuracies(run.accuracy));
   facts("run-settings", Object.entries(DATA.shared[run.settings]));
   facts("run-origin", [...Object.entries(DATA.shared[run.origin]), ["class order", DATA.shared[run.order].join(" ")]]);

@@ -93,7 +93,7 @@ class Details:
             self.shared.append(value)
         return place
 
-    def add(self, one: Experiment, record: Entry, cells: list[str]) -> None:
+    def add(self, one: Experiment, record: Entry, cells: list[str], place: Any) -> None:
         """A run: its line, its settings, its accuracies and its provenance."""
         origin = {
             "precision": record.precision,
@@ -106,6 +106,7 @@ class Details:
         }
         self.runs.append(
             {
+                "place": self.share(place),
                 "method": one.method,
                 "cells": cells,
                 "accuracy": [trimmed(row) for row in record.accuracy],
@@ -121,6 +122,8 @@ def run_table(panel: Panel, known: Sequence[Measure], details: Details) -> PageT
     runs = [(one, record) for one in panel.lines for record in one.records]
     shown = [measure for measure in known if any(measure.of(run) is not None for _, run in runs)]
     first = len(details.runs)
+    head = ["method", "seed", *map(with_unit, shown), "machine", "commit"]
+    place = {"item": panel.lines[0].item, "where": panel.where, "head": head}
     for one, record in runs:
         numbers = [(measure.of(record), measure.decimals) for measure in shown]
         cells = [
@@ -130,8 +133,7 @@ def run_table(panel: Panel, known: Sequence[Measure], details: Details) -> PageT
             record.environment.device,
             short(record.commit or "unknown"),
         ]
-        details.add(one, record, cells)
-    head = ["method", "seed", *map(with_unit, shown), "machine", "commit"]
+        details.add(one, record, cells, place)
     caption = f"{plural(len(runs), 'run')}, {panel.where}"
     return PageTable(caption, head, runs=range(first, len(details.runs)))
 

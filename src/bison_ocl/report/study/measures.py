@@ -13,12 +13,16 @@ from bison_ocl.evaluate.confusion import Pairs, similar_confusion, similar_preci
 from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
 from bison_ocl.report.study.classes import shown_precision
 from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.paper import Published, printed
+from bison_ocl.report.study.places import Place
 
 BASELINE = "er"
 """the method that costs are compared with"""
 
 Better = Literal["higher", "lower"] | None
 Counts = list[list[int]]
+InPaper = Callable[[str, str, str | None, Place], Published | None]
+"""by item, name of the measure, line and place"""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Measure:
     """a second deviation, for AI: that of the tasks' means, which the paper's tables print"""
     what: str = ""
     """its meaning, as the rest of a sentence"""
+    in_paper: InPaper = printed
+    """the paper's number of a line at a place"""
 
 
 def timing(name: str) -> Callable[[Entry], float | None]:
@@ -89,7 +95,10 @@ TEST = Measure("test_s", "tests", timing("test_s"), "lower", "s")
 STEP = Measure("ms_per_step", "a step", timing("ms_per_step"), "lower", "ms", 2)
 PARTS = (TRAIN, TEST, STEP)
 PARAMETERS = Measure("parameters", "parameters", lambda r: r.parameters, "lower", "", 0)
-PEAK = Measure("peak_MB", "peak memory", timing("peak_MB"), "lower", "MB", 0)
+PEAK = Measure(
+    "peak_MB", "peak memory", timing("peak_MB"), "lower", "MB", 0, in_paper=lambda *_: None
+)
+"""the paper's counts the whole process: only multiples compare"""
 
 
 def plus_minus(mean: float, std: float | None, decimals: int = 1) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bison_ocl.experiments.plan.paper import ITEMS
@@ -13,7 +13,6 @@ from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.labels import Label
 from bison_ocl.report.study.machines import differing_threads
 from bison_ocl.report.study.measures import AA, METRICS, Measure
-from bison_ocl.report.study.paper import Published
 from bison_ocl.report.study.places import Place, in_order, place_of
 from bison_ocl.report.tables.marks import marked
 from bison_ocl.report.tables.table import Column, Comparison, Row, Table
@@ -21,12 +20,6 @@ from bison_ocl.report.tables.table import Column, Comparison, Row, Table
 Shown = Callable[[Place], Sequence[Measure]]
 Columns = Callable[[Place, str], Sequence[Column]]
 """the columns of a place, of which the name of the stream is known"""
-Printed = Callable[[str, Label, Column], Published | None]
-
-
-def printed_in(item: str, label: Label, column: Column) -> Published | None:
-    """The paper's number of a cell."""
-    return paper.printed(item, column.measure.name, label.printed, column.place)
 
 
 def by_memory(
@@ -71,7 +64,6 @@ def built(
     found: Sequence[Experiment],
     columns_at: Columns,
     ranked_by: Measure | None = None,
-    printed: Printed = printed_in,
     tested: bool = True,
     notes: tuple[str, ...] = (),
     **described: Any,
@@ -92,13 +84,7 @@ def built(
     references = [one.label for one in found if one.label.reference]
     at = {(one.label, one.place): one for one in found}
     rows = [
-        Row(
-            label,
-            tuple(
-                comparison(at.get((label, column.place)), column, printed(item, label, column))
-                for column in columns
-            ),
-        )
+        Row(label, tuple(comparison(item, label, column, at) for column in columns))
         for label in dict.fromkeys([*references, *known, *(one.label for one in found)])
     ]
     notes += differing_threads(found)
@@ -107,14 +93,16 @@ def built(
     return marked(made, tested)
 
 
-def comparison(one: Experiment | None, column: Column, paper: Published | None) -> Comparison:
-    """The runs of an experiment, as far as they have a measure, with the paper's number."""
+def comparison(
+    item: str, label: Label, column: Column, at: Mapping[tuple[Label, Place], Experiment]
+) -> Comparison:
+    """The runs of a cell, as far as there are and as they have its measure, and the paper's."""
+    measure, one = column.measure, at.get((label, column.place))
+    paper = measure.in_paper(item, measure.name, label.printed, column.place)
     if one is None:
         return Comparison(paper=paper)
-    over_tasks = column.measure.over_tasks
-    return Comparison(
-        one.values(column.measure.of), paper, over_tasks(one.records) if over_tasks else None
-    )
+    over_tasks = measure.over_tasks(one.records) if measure.over_tasks else None
+    return Comparison(one.values(measure.of), paper, over_tasks)
 
 
 # --- what was planned ---

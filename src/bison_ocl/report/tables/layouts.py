@@ -8,13 +8,13 @@ from bison_ocl.report.study import measures, names
 from bison_ocl.report.study.classes import SIMILAR, newest
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment, compared, experiments, own
-from bison_ocl.report.study.labels import MAIN_METHOD, Label
+from bison_ocl.report.study.labels import MAIN_METHOD
 from bison_ocl.report.study.machines import hardware
 from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, BASELINE, METRICS, Measure
 from bison_ocl.report.study.paper import Published, printed
 from bison_ocl.report.study.places import Place, place_of
-from bison_ocl.report.tables.build import by_measure, by_memory, printed_in
-from bison_ocl.report.tables.table import Column, Table
+from bison_ocl.report.tables.build import by_measure, by_memory
+from bison_ocl.report.tables.table import Table
 
 Experiments = Sequence[Experiment]
 
@@ -122,8 +122,7 @@ def efficiency(item: str, found: Experiments) -> list[Table]:
 def costs(item: str, found: Sequence[Experiment], shown: Sequence[Measure], *notes: str) -> Table:
     """Measures of cost; a note names the machine."""
     kept = compared(found)
-    said = (*notes, *hardware(kept))
-    return by_measure(item, kept, lambda _: shown, printed=printed_cost, tested=False, notes=said)
+    return by_measure(item, kept, lambda _: shown, tested=False, notes=(*notes, *hardware(kept)))
 
 
 def relative(measure: Measure, found: Sequence[Experiment], to: str = BASELINE) -> Measure:
@@ -139,21 +138,12 @@ def relative(measure: Measure, found: Sequence[Experiment], to: str = BASELINE) 
         value, baseline = measure.of(record), baselines.get(place_of(record))
         return None if value is None or not baseline else value / baseline
 
-    return Measure(
-        f"{measure.name} / {name}", f"{measure.label} / {name}'s", of, measure.better, "", 3
-    )
+    def in_paper(item: str, _: str, line: str | None, place: Place) -> Published | None:
+        own, base = (printed(item, measure.name, one, place) for one in (line, to))
+        return Published(own.mean / base.mean, None) if own and base else None
 
-
-def printed_cost(item: str, label: Label, column: Column) -> Published | None:
-    """The paper's number, or its multiple of ER's; of peak memory, only the latter compares."""
-    if column.measure == measures.PEAK:
-        return None
-    name, _, to = column.measure.name.partition(" / ")
-    if not to:
-        return printed_in(item, label, column)
-    own = printed(item, name, label.printed, column.place)
-    base = printed(item, name, BASELINE, column.place)
-    return Published(own.mean / base.mean, None) if own and base else None
+    label = f"{measure.label} / {name}'s"
+    return Measure(f"{measure.name} / {name}", label, of, measure.better, "", 3, in_paper=in_paper)
 
 
 def beyond(item: str, found: Experiments) -> list[Table]:
