@@ -121,3 +121,10 @@ def test_a_long_title_keeps_the_dataset_and_the_end() -> None:
     assert first.endswith("M = 100, n = 3")
     assert len(first) < len(long)
     assert second == "ER"
+
+
+def test_a_guide_outside_the_panel_takes_no_room() -> None:
+    point = Series("A", PLAIN, [15.0, 19.0], [18.7, 18.8], "points")
+    near = Axis("across", limits=(15, 19))
+    alone, guided = (drawn(point, x=near, guides=guides) for guides in ((), [Guide(x=-400)]))
+    assert guided.get_position().width == pytest.approx(alone.get_position().width)

@@ -59,6 +59,7 @@ def draw(figure: Figure, axes: Axes, chart: Chart) -> None:
         across: dict[str, Any] = {"color": "#AAAAAA", "linestyle": guide.dashes, "linewidth": 0.8}
         if guide.x is not None:
             axes.axvline(guide.x, zorder=0, **across)
+        if guide.x is not None and guide.text:  # an empty text outside the panel would take room
             bottom = axes.get_xaxis_transform()
             axes.text(guide.x, 0.03, f" {guide.text}", transform=bottom, fontsize=8, color=GREY)
         if guide.y is not None:
