@@ -79,7 +79,9 @@ def test_a_file_is_run_like_any_other_method(call: Call, mine: Path, tmp_path: P
     assert "Mine" in said.out
     assert "skipped" in call(*words).err
     (model,) = (out / "models").iterdir()
-    with pytest.raises(Exception, match=r"from outside this package: give load\(..., method=Mine"):
+    with pytest.raises(
+        Exception, match=r"from outside this package: give load\(..., method=Mine\), or a"
+    ):
         Learner.load(model)
     found = Learner.load(model, method=GUESTS["mine"].method)
     assert found.method.weight == 3.0  # type: ignore[attr-defined]

@@ -60,7 +60,8 @@ class SavedLearner:
         """The arguments that the learner was made with."""
         header = self.header
         if (header["backbone"].text() == "module") != (backbone is not None):
-            need = "give load(..., backbone=...)" if backbone is None else "leave backbone out"
+            given = "give load(..., backbone=...), or a command --backbone package.module:factory"
+            need = given if backbone is None else "leave backbone out"
             raise UserError(f"{self.path} was saved with another backbone: {need}")
         settings = header["settings"].by_name()
         found = saved_class(self.path, header["method"].text(), method)
@@ -142,7 +143,7 @@ class SavedLearner:
 def saved_class(path: Path, name: str, given: type[Method] | None) -> type[Method]:
     """The method class of a saved learner: one of this package, or the given one."""
     if given is None and name not in METHODS:
-        advice = f"give load(..., method={name.title()})"
+        advice = f"give load(..., method={name.title()}), or a command --method file.py:Class"
         raise UserError(f"{path} is of the method {name!r} from outside this package: {advice}")
     if given is not None:
         check_method(given)
