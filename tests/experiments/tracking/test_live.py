@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -156,9 +157,10 @@ def test_wandb_writes_blocks_of_points_and_replaces_a_run_that_was_cut_off(
     cut_off = wandb.begin("run", {"lr": 0.1}, place)
     cut_off.add({"loss": [(step, 0.5) for step in steps]})
     (kept,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
-    while not (found := "loss" in scanned(kept)["history"]):  # another process writes the file
-        pass
-    assert found
+    until = time.monotonic() + 60  # another process writes the file
+    while "loss" not in scanned(kept)["history"] and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "loss" in scanned(kept)["history"]
     cut_off.stop()
     assert kept.exists()
     diary = wandb.begin("run", {"lr": 0.1}, place)
