@@ -131,15 +131,18 @@ def test_predictions_while_another_thread_learns_are_those_of_a_snapshot() -> No
     done = threading.Event()
 
     def learn() -> None:
-        for i in range(20, 300, 10):
-            learner.observe(seen[i : i + 10], labels[i : i + 10])
-        done.set()
+        try:
+            for i in range(20, 300, 10):
+                learner.observe(seen[i : i + 10], labels[i : i + 10])
+        finally:
+            done.set()
 
     def ask() -> None:
         while not done.is_set():
             answers.append(learner.predict_proba(x))
 
     in_threads(learn, ask)
+    assert learner._training.steps == 30
     twin = Learner("bison", memory=20, filters=2, refresh=1, device="cuda")
     twin.observe(seen[:20], labels[:20])
     possible = [twin.predict_proba(x)]
