@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from bison_ocl.report.figures.chart import Chart, NotShown
-from bison_ocl.report.figures.panels import panels
-from bison_ocl.report.figures.sweeps import sensitivity, sweeps
+from bison_ocl.report.figures.sweeps import over_settings, sensitivity
+from bison_ocl.report.figures.views import charted
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.measures import AA
 from tests.report.figures.charted import charts, of, percent, series
 
 
@@ -85,13 +84,7 @@ def test_one_choice_is_no_grid() -> None:
 
 
 def swept(found: list[Entry]) -> list[Chart]:
-    return charts(
-        lambda lines: [
-            one for panel in panels(lines) for made in sweeps(panel, AA).values() for one in made
-        ],
-        "x",
-        found,
-    )
+    return charts(over_settings, "x", found)
 
 
 def with_settings(*choices: dict[str, Any]) -> list[Entry]:
@@ -112,6 +105,14 @@ def test_one_number_that_varies_makes_a_line_and_two_a_map() -> None:
     (grid,) = swept(with_settings(*both))
     assert grid.map is not None
     assert values(grid).shape == (2, 2)
+
+
+def test_a_sweep_has_a_figure_among_the_files() -> None:
+    drawn = dict(charted("mine", with_settings({"lr": 0.1}, {"lr": 0.05})))
+    (line,) = drawn["mine-sweep"]
+    assert isinstance(line, Chart)
+    assert series(line, "ER").x == [0.05, 0.1]
+    assert "mine-sweep" not in dict(charted("mine", of("demo")))
 
 
 def test_what_is_no_number_or_does_not_vary_is_not_swept() -> None:

@@ -54,6 +54,16 @@ def sensitivity(found: Sequence[Experiment]) -> list[Chart]:
     return made
 
 
+def over_settings(found: Sequence[Experiment]) -> list[Chart]:
+    """AA over the settings that vary; no chart where none does."""
+    return [
+        chart
+        for panel in panels(compared(found))
+        for charts in sweeps(panel, AA).values()
+        for chart in charts
+    ]
+
+
 def sweeps(panel: Panel, measure: Measure) -> dict[str, list[Chart]]:
     """Charts of the methods that were run with several values of one or two numbers, by setting.
 

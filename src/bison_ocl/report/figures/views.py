@@ -17,7 +17,7 @@ from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.drawing.save import KINDS, save
 from bison_ocl.report.figures.interplay import interplay
 from bison_ocl.report.figures.similar import similar_curves
-from bison_ocl.report.figures.sweeps import buffer_batch, sensitivity
+from bison_ocl.report.figures.sweeps import buffer_batch, over_settings, sensitivity
 from bison_ocl.report.study.entry import Entry, own
 from bison_ocl.report.study.experiments import Experiment, experiments
 from bison_ocl.report.study.study import Study
@@ -48,6 +48,7 @@ VIEWS: dict[str, dict[str, Charts]] = {
 """By item, then by name."""
 
 GENERIC: dict[str, Charts] = {
+    "sweep": over_settings,
     "curves": curves,
     "interplay": interplay,
     "confusion": confusion,
@@ -96,6 +97,7 @@ def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Cha
         try:
             made = charts(found)
             many = f"{len(made)} charts are too many for one figure"
-            yield name, made if len(made) <= MOST else many
+            if made:
+                yield name, made if len(made) <= MOST else many
         except NotShown as reason:
             yield name, str(reason)

@@ -32,9 +32,11 @@ def line(tried: Sequence[Experiment]) -> str:
     complete = [one for one in tried if one.n == most]
     best = max(complete, key=lambda one: one.over(AA.of).mean)
     over = best.over(AA.of)
+    equal = [chosen(one, tried) for one in complete if one.over(AA.of).mean == over.mean]
     return (
-        f"{where}: best of {len(complete)} settings is {chosen(best, tried)}, by mean validation "
-        f"AA {plus_minus(over.mean, over.std)} % (n = {best.n}; {100 * share:g} % of each task's "
+        f"{where}: best of {len(complete)} settings {'are' if len(equal) > 1 else 'is'} "
+        f"{' and, equally good, '.join(equal)}, by mean validation AA "
+        f"{plus_minus(over.mean, over.std)} % (n = {best.n}; {100 * share:g} % of each task's "
         "training images held out)"
     )
 

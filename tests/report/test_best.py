@@ -1,0 +1,38 @@
+"""The best setting of a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bison_ocl.report.study.best import best_settings
+from bison_ocl.report.study.entry import Entry
+from tests.report.figures.charted import of
+
+
+def validated(rate: float, accuracy: float) -> list[Entry]:
+    """Runs of ER on validation images."""
+    return [
+        replace(
+            one,
+            settings={**one.settings, "lr": rate},
+            data_options={"validate": 0.1},
+            metrics=replace(one.metrics, AA=accuracy),
+        )
+        for one in of("demo")
+        if one.method == "er"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (0.4, "best of 2 settings is lr=0.1, by mean validation AA 50.0"),
+        (0.6, "best of 2 settings is lr=0.05, by mean validation AA 60.0"),
+        (0.5, "best of 2 settings are lr=0.1 and, equally good, lr=0.05, by mean validation"),
+    ],
+)
+def test_settings_that_are_equally_good_are_all_named(other: float, said: str) -> None:
+    (line,) = best_settings([*validated(0.1, 0.5), *validated(0.05, other)])
+    assert said in line
