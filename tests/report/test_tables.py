@@ -73,7 +73,10 @@ def test_what_differs_has_a_cell_of_its_own() -> None:
         ]
     )
     counts = {name: len(row["AA"].values) for name, row in found.items()}
-    assert counts.pop(ER) == 2
+    swept = "ER (lr={}), Split Digits, M = 100"  # the usual value is named, too
+    assert counts.pop(swept.format(0.1)) == 2
+    assert swept.format(0.2) in counts
+    assert "ER, Split Digits, M = 50" in counts
     assert len(counts) == 4
     assert set(counts.values()) == {1}
 

@@ -54,9 +54,11 @@ def test_seeds_that_differ_are_said() -> None:
 
 
 def test_methods_look_the_same_everywhere_and_variants_differ() -> None:
-    lines = {line.title: line.look for panel in panels(of("ablation")) for line in panel.lines}
-    assert lines["BISON"] == look_of("bison")
-    assert len(set(lines.values())) == len(lines) == 7
+    lines = {line.title: line for panel in panels(of("ablation")) for line in panel.lines}
+    (main,) = [line for line in lines.values() if line.label.main]
+    assert main.title == "BISON (dc=true, pal=bs, paf=sb)"
+    assert main.look == look_of("bison")
+    assert len({line.look for line in lines.values()}) == len(lines) == 7
 
 
 def test_a_variant_looks_the_same_in_every_panel() -> None:

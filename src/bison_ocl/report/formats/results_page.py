@@ -86,7 +86,9 @@ def item_facts(item: str, runs: Sequence[Entry]) -> list[str]:
 
 def span(seconds: float) -> str:
     """`12 minutes`, `3.4 hours`."""
-    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
+    return (
+        plural(round(seconds / 60), "minute") if seconds < 7200 else f"{seconds / 3600:.1f} hours"
+    )
 
 
 def counted(values: Iterable[Any]) -> str:

@@ -87,7 +87,8 @@ def experiments(item: str, records: Iterable[Entry]) -> list[Experiment]:
 
     FINE-TUNE keeps no memory: its runs are shown with every memory size on their stream.
     """
-    name, found = label_of(item), dict[str, list[Entry]]()
+    records = list(records)
+    name, found = label_of(item, records), dict[str, list[Entry]]()
     for record in records:
         found.setdefault(record.experiment, []).append(record)
     groups = [(name(group[0]), tuple(group)) for group in found.values()]

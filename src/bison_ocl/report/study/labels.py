@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -11,6 +11,7 @@ from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS, REFERENCE
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.study import names
+from bison_ocl.report.study.places import Place, place_of
 
 MAIN_METHOD = "bison"
 """the method that others are tested against"""
@@ -42,16 +43,36 @@ class Label:
 
 
 LabelOf = Callable[[Spec], Label]
+Varied = Mapping[tuple[str, Place], set[str]]
 
 
-def label_of(item: str) -> LabelOf:
-    """What an item calls the line of a run."""
-    return LABELS.get(item) or partial(labelled_in, item)
+def label_of(item: str, runs: Iterable[Spec] = ()) -> LabelOf:
+    """What an item calls the line of a run. runs: all those beside it"""
+    varied = {} if item in ITEMS else settings_that_vary(runs)
+    return LABELS.get(item) or partial(labelled_in, item, varied)
 
 
-def labelled_in(item: str, record: Spec) -> Label:
+def settings_that_vary(runs: Iterable[Spec]) -> Varied:
+    """By method and place, the settings of several values: a sweep names all of them."""
+    values: dict[tuple[str, Place], dict[str, set[str]]] = {}
+    for run in runs:
+        tried = values.setdefault((run.method, place_of(run)), {})
+        for name, value in run.settings.items():
+            tried.setdefault(name, set()).add(str(value))
+    return {
+        line: {name for name, found in settings.items() if len(found) > 1}
+        for line, settings in values.items()
+    }
+
+
+def labelled_in(item: str, varied: Varied, record: Spec) -> Label:
     """By the method; what all runs of an item share is no variant there."""
-    return labelled(record, usual=common_settings(item, record.method, record.data))
+    usual = common_settings(item, record.method, record.data)
+    label = labelled(record, usual)
+    if swept := varied.get((record.method, place_of(record))):
+        name = method_label(record.method, getattr(record, "method_title", None)).text
+        return replace(label, text=f"{name} ({names.variant(record, usual, swept=swept)})")
+    return label
 
 
 def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:

@@ -84,10 +84,16 @@ def class_name(data: str, label: int) -> str:
     return CIFAR10.class_names[label] if data == CIFAR10.name else f"class {label}"
 
 
-def variant(run: Spec, usual: Mapping[str, Any] | None = None, shown: Collection[str] = ()) -> str:
+def variant(
+    run: Spec,
+    usual: Mapping[str, Any] | None = None,
+    shown: Collection[str] = (),
+    swept: Collection[str] = (),
+) -> str:
     """Settings that differ from the preset, as `beta=0.3, lambda=1`; none for a run by the preset.
 
-    usual: what the item itself sets; shown: settings that the table shows in another way.
+    usual: what the item itself sets; shown: settings that the table shows in another way; swept:
+    settings to name even where they have the preset's value.
     """
     recorded = run.method_preset if isinstance(run, Record) else None
     own = recorded or settings_on(run.method.partition(" + ")[0], run.data)
@@ -95,7 +101,7 @@ def variant(run: Spec, usual: Mapping[str, Any] | None = None, shown: Collection
     changed = {
         name: value
         for name, value in run.settings.items()
-        if name not in shown and (name not in expected or expected[name] != value)
+        if name not in shown and (name in swept or name not in expected or expected[name] != value)
     }
     if isinstance(run, Entry) and run.mixed_precision and run.precision != usual_precision(run):
         changed["precision"] = run.precision
