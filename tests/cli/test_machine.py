@@ -204,7 +204,6 @@ sys.meta_path.insert(0, Finder())
         "typer",
         "torch",
         "numpy.linalg",
-        "safetensors",
     ],
 )
 def test_ctrl_c_while_something_is_imported(name: str, tmp_path: Path) -> None:
