@@ -22,10 +22,11 @@ from pathlib import Path
 import torch
 
 from bison_ocl.experiments.carry import local
-from bison_ocl.experiments.carry.reproduce import Standing, standing
+from bison_ocl.experiments.carry.reproduce import Inventory, run_inventory
 from bison_ocl.experiments.carry.work import Outcome
 from bison_ocl.experiments.plan.plan import Wanted, plan
 from bison_ocl.experiments.plan.units import Options, units
+from bison_ocl.experiments.records.ledger import Ledger
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.train.runner import Job
 
@@ -52,23 +53,23 @@ class Pool:
     """What is to be done, and who keeps the records of it."""
 
     def __init__(self, entries: list[str], out: Path, **options: object) -> None:
-        self.standings: dict[Path, Standing] = {}
+        self.ledgers: dict[Path, Ledger] = {}
         self.todo: list[Job] = []
         how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
         for entry in entries:
             name, asked = wanted(entry)
             chosen = plan(name, asked)
-            now = standing(chosen, out, say, **how)
-            for unit in self._units(now):
+            inventory = run_inventory(chosen, out, say, **how)
+            for unit in self._units(inventory):
                 if asks_for(entry, unit):
-                    self.standings[unit.out] = now
+                    self.ledgers[unit.out] = inventory.ledger
                     self.todo.append(unit)
 
-    def _units(self, now: Standing) -> Iterator[Job]:
+    def _units(self, inventory: Inventory) -> Iterator[Job]:
         """Units that no earlier entry has."""
-        for job, left in now.left:
-            for unit in units(job, left, together=True):
-                if unit.out not in self.standings:
+        for job, missing in inventory.missing:
+            for unit in units(job, missing, together=True):
+                if unit.out not in self.ledgers:
                     yield unit
 
     def started(self, unit: Job) -> None:
@@ -76,7 +77,7 @@ class Pool:
 
     def done(self, outcome: Outcome) -> None:
         for record in outcome.records:
-            self.standings[outcome.job.out].book.add(record)
+            self.ledgers[outcome.job.out].add(record)
         say(f"{described(outcome.job)}: {outcome.error or summary(outcome)}")
         if outcome.trace:
             print(outcome.trace, file=sys.stderr, flush=True)

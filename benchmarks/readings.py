@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.experiments.records.results import whole
+from bison_ocl.experiments.records.results import read_complete
 from bison_ocl.report.study.entry import Entry, prepared
 from bison_ocl.report.study.names import variant
 from bison_ocl.report.study.paper import published
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--paste", type=Path)
     arguments = parser.parse_args()
-    records = [record for file in arguments.files for record in whole(file)]
+    records = [record for file in arguments.files for record in read_complete(file)]
     text = "\n".join(lines(records)) + "\n"
     print(text, end="")
     if arguments.paste:

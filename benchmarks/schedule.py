@@ -27,6 +27,7 @@ from pathlib import Path
 from bison_ocl.experiments.carry import local
 from bison_ocl.experiments.carry.reproduce import reproduce
 from bison_ocl.experiments.carry.work import Carry, Done, Outcome, Started
+from bison_ocl.experiments.plan.machine import usual_processes
 from bison_ocl.experiments.plan.paper import Cell
 from bison_ocl.experiments.plan.plan import Wanted, plan
 from bison_ocl.experiments.plan.units import job_of, specs
@@ -34,7 +35,7 @@ from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.commit import commit
 from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.record import Losses, Metrics, Record, Scores, Timing
-from bison_ocl.experiments.tracking.sight import Tell
+from bison_ocl.experiments.tracking.run_update import OnUpdate
 from bison_ocl.experiments.train.runner import Job
 
 RESULT = Path(__file__).with_name("schedule.json")
@@ -76,7 +77,7 @@ def made_up(job: Job) -> list[Record]:
 
 
 def training_nothing(
-    jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+    jobs: Sequence[Job], started: Started, done: Done, *, on_update: OnUpdate | None = None
 ) -> None:
     for job in jobs:
         started(job)
@@ -88,7 +89,12 @@ class FindingItFinished:
     """Real processes: each unit reads that its run is finished, and says so."""
 
     def __call__(
-        self, jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+        self,
+        jobs: Sequence[Job],
+        started: Started,
+        done: Done,
+        *,
+        on_update: OnUpdate | None = None,
     ) -> None:
         for job in jobs:
             for record in made_up(job):
@@ -99,7 +105,7 @@ class FindingItFinished:
             done(outcome)
             times.append(time.perf_counter())
 
-        local.carry_out(jobs, started, timed, processes=local.usual_processes("cpu"))
+        local.carry_out(jobs, started, timed, processes=usual_processes("cpu"))
         self.seconds_a_unit = (times[-1] - times[0]) / (len(times) - 1)
 
 

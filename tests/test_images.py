@@ -82,6 +82,7 @@ def test_floats_may_lie_outside_by_rounding() -> None:
         (BYTES[None], "add or drop an axis"),
         (np.float32(0.5), "add or drop an axis"),
         (np.zeros((2, 4, 5, 2), np.uint8), r"1 or 3 channels, not \[2, 4, 5, 2\]: permute"),
+        (np.zeros((9, 8, 8), np.uint8), r"not \[9, 8, 8\]: grey images need an axis, images"),
         (np.zeros((2, 8, 8, 4), np.uint8), "drop the fourth channel, alpha"),
         (np.zeros((2, 4, 8, 8), np.uint8), "drop the fourth channel, alpha"),
         (np.zeros((2, 4, 0, 3), np.uint8), "must have pixels"),

@@ -185,12 +185,12 @@ def test_observed_images_may_be_overwritten_by_the_caller() -> None:
 
 
 def test_labels_of_any_hashable_type() -> None:
-    labels = ["a", 7, (1, "b"), None, 2.5, Kind.A, frozenset({1}), True, np.int64(9), np.str_("c")]
+    labels = ["a", 7, (1, "b"), (), 2.5, Kind.A, frozenset({1}), True, np.int64(9), np.str_("c")]
     learner = new()
     with pytest.warns(UserWarning, match="of type Kind cannot be saved: use strings"):
         learner.observe(images(torch.arange(10)), labels)
     found = learner.labels
-    assert found == ["a", 7, (1, "b"), None, 2.5, Kind.A, frozenset({1}), True, 9, "c"]
+    assert found == ["a", 7, (1, "b"), (), 2.5, Kind.A, frozenset({1}), True, 9, "c"]
     assert type(found[7]) is bool
     assert (type(found[8]), type(found[9])) == (int, str)
     assert set(learner.predict(images(torch.arange(10), seed=1))) <= set(found)
@@ -539,8 +539,8 @@ def test_saving_keeps_settings_boundaries_and_limits(tmp_path: Path) -> None:
     assert loaded.method == learner.method
     assert loaded._training.task_gap == 7
     assert (
-        loaded._training.steps - loaded._training.news
-        == learner._training.steps - learner._training.news
+        loaded._training.steps - loaded._training.new_class_at
+        == learner._training.steps - learner._training.new_class_at
         > 0
     )
     assert state(loaded).closed is True
@@ -560,7 +560,7 @@ def test_boundaries_that_were_told_stay_told_after_loading(tmp_path: Path) -> No
 
 
 def test_labels_keep_their_types_in_a_file(tmp_path: Path) -> None:
-    labels = ["a", 7, (1, ("b", None)), None, 2.5, True, False, "é\ud800", float("inf"), -3]
+    labels = ["a", 7, (1, ("b", None)), (), 2.5, True, False, "é\ud800", float("inf"), -3]
     learner = new()
     learner.observe(images(torch.arange(10)), labels)
     learner.save(tmp_path / "herd")
@@ -922,6 +922,7 @@ BAD = {
     "a tensor as label": (OK, [torch.zeros(2), 1], "not one hashable value"),
     "rows of labels": (OK, np.zeros((2, 2)), "not one hashable value"),
     "a label that is no number": (OK, [0.0, float("nan")], "a label is NaN"),
+    "no label": (OK, [0, None], "a label is None, which predict returns for rejections: leave"),
     "a set of labels": (OK, {"a", "b"}, "labels must be a sequence"),
     "a dict of labels": (OK, {"a": 0, "b": 1}, "labels must be a sequence"),
     "one text as labels": (OK, "ab", "labels must be a sequence"),

@@ -78,8 +78,8 @@ def everything(found: Learner) -> dict[str, Tensor]:
 
 
 def captured(found: Learner) -> Captured:
-    assert isinstance(found._training.body, Captured)
-    return found._training.body
+    assert isinstance(found._training.stepper, Captured)
+    return found._training.stepper
 
 
 def agree(one: Learner, other: Learner, device: str) -> None:
@@ -230,8 +230,8 @@ def test_an_observe_reads_no_number(
     found.observe(*herd(60))
     found.new_task()
     found.observe(*herd(30))
-    assert found._training.body is not None
-    body, waits = found._training.body, Waits()
+    assert found._training.stepper is not None
+    body, waits = found._training.stepper, Waits()
     step = body.step
 
     def heard(new: Any) -> Tensor:
@@ -260,9 +260,9 @@ def test_forgetting_leaves_no_buffer_and_goes_on_alike(
         found.observe(*herd(60), ids=range(60))
         found.new_task()
         found.observe(*herd(15, seed=1), ids=range(60, 75))
-        before = found._training.body
+        before = found._training.stepper
         assert found.forget(**by) > 0
-        assert found._training.body is not before
+        assert found._training.stepper is not before
     assert captured(one)._copies is None
     assert captured(one).graphs == {}
     for found in (one, other):

@@ -23,7 +23,7 @@ from bison_ocl.learner.prequential import WINDOW, Prequential
 from bison_ocl.learner.schedule import is_due
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.learner.training import Training
-from bison_ocl.threads import Turns
+from bison_ocl.threads import Lock
 from tests.test_learner import backbone, everything, herd, new, state
 from tests.tiny import images, same
 
@@ -214,7 +214,7 @@ def test_a_prediction_does_not_wait_for_learning() -> None:
     learner.observe(x, y)
     wanted = learner.predict(x)
     learner.observe(*herd(300, seed=1))
-    with learner._turns:  # as while another thread learns
+    with learner._lock:  # as while another thread learns
         found: list[Any] = []
         asking = threading.Thread(target=lambda: found.append(learner.predict(x)))
         asking.start()
@@ -289,12 +289,12 @@ def test_a_snapshot_that_is_dropped_meanwhile_still_answers() -> None:
     wanted = learner.predict(x)
     dropped = learner._predicting.snapshot
 
-    class Dropping(Turns):
-        def taken(self, wait: bool) -> bool:
+    class Dropping(Lock):
+        def acquire(self, blocking: bool = True) -> bool:
             learner._predicting.snapshot = None
             return False
 
-    learner._turns = Dropping()
+    learner._lock = Dropping()
     assert learner.predict(x) == wanted
     assert dropped is not None
 

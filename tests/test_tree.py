@@ -56,6 +56,17 @@ def test_rebuilt_takes_leaves_in_order() -> None:
         assert got is given
 
 
+def test_copied_has_the_same_values_of_every_dtype_in_other_memory() -> None:
+    old = (leafy(), {"y": torch.arange(4), "rows": torch.zeros(0, 3), "turned": torch.eye(3).T})
+    new, expected = tree.copied(old), tree.map_leaves(torch.clone, old)
+    for leaf in tree.leaves(old):
+        leaf.fill_(9)
+    for one, other in zip(tree.leaves(new), tree.leaves(expected), strict=True):
+        assert one.dtype == other.dtype
+        assert torch.equal(one, other)
+    assert new[0].note == "kept"
+
+
 def test_pick_undoes_stack() -> None:
     runs = [leafy(0), leafy(5), leafy(7)]
     stacked = tree.stack(runs)

@@ -57,14 +57,14 @@ def test_own_folder(tmp_path: Path) -> None:
 def test_written_methods_keep_the_contract(
     name: str, check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside, "GUESTS", {})
+    monkeypatch.setattr(outside, "REGISTERED", {})
     found = method_class(f"{TUTORIALS / 'write_a_method.py'}:{name}")
     assert fault(check, found()) is None
 
 
 def test_the_tutorials_dark_experience_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same loss from the same draws: both are Eq. 6 of the paper."""
-    monkeypatch.setattr(outside, "GUESTS", {})
+    monkeypatch.setattr(outside, "REGISTERED", {})
     written = method_class(f"{TUTORIALS / 'write_a_method.py'}:DarkExperience")()
     me = train(DERPlusPlus(), begin(DERPlusPlus()), stream(steps=3)[:1])
     new = labelled(torch.tensor([0, 1, 1, 0]), 7)

@@ -107,7 +107,7 @@ class DarkExperience(Method):
 
     def ce_of(self, me: State, logits: Tensor, y: Tensor) -> Tensor:
         """Cross-entropy over the classes that the losses cover."""
-        return F.cross_entropy(logits.masked_fill(~self.rows(me), -float("inf")), y)
+        return F.cross_entropy(logits.masked_fill(~self.softmax_classes(me), -float("inf")), y)
 
     def matching(self, me: State, logits: Tensor, slots: Tensor) -> Tensor:
         """Mean squared distance to stored logits, over the classes that had one."""
@@ -163,8 +163,8 @@ class AveragedTeacher(Method):
         replay = self.ce(me, z_new, new.y, self.head) + self.ce(me, z_old, old.y, self.head)
         student = me.net.logits(z_old, self.head)
         teacher = me.extra["teacher"](old.x, self.head, "eval").detach()
-        squares = (student - teacher).square() * self.rows(me)
-        return replay + self.weight * squares.sum(1).mean() / self.rows(me).sum()
+        squares = (student - teacher).square() * self.softmax_classes(me)
+        return replay + self.weight * squares.sum(1).mean() / self.softmax_classes(me).sum()
 
     def remember(self, me: State, old: Batch) -> Extras:
         """The teacher, one step further."""

@@ -24,3 +24,10 @@ class Bound:
 Positive = Annotated[float, Bound(lambda value: value > 0, "a number above 0")]
 Share = Annotated[float, Bound(lambda value: 0 <= value <= 1, "a number from 0 to 1")]
 Decay = Annotated[float, Bound(lambda value: 0 <= value < 1, "a number from 0 to below 1")]
+
+
+def as_text(value: Setting) -> str:
+    """A value of a setting as `--set` takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

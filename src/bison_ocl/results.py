@@ -51,7 +51,7 @@ def load(*paths: str | PathLike[str], per: Per = "run") -> pd.DataFrame:
 
 
 def columns(rows: Iterable[Row]) -> list[str]:
-    """The columns in the order of a row, settings of all methods beside each other."""
+    """The columns in the order of a row, settings of all methods next to each other."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     for prefix in ("data.", "set."):
         group = [name for name in names if name.startswith(prefix)]

@@ -5,11 +5,17 @@ from __future__ import annotations
 import threading
 
 
-class Turns:
-    """A re-entrant lock."""
+class Lock:
+    """A re-entrant lock; a copy is a new one, free."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+
+    def acquire(self, blocking: bool = True) -> bool:
+        return self._lock.acquire(blocking)
+
+    def release(self) -> None:
+        self._lock.release()
 
     def __enter__(self) -> None:
         self._lock.acquire()
@@ -17,19 +23,12 @@ class Turns:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
-    def taken(self, wait: bool) -> bool:
-        """Take the lock, waiting for it or only if it is free; whether it was taken."""
-        return self._lock.acquire(blocking=wait)
-
-    def given_back(self) -> None:
-        self._lock.release()
-
-    def __reduce__(self) -> tuple[type[Turns], tuple[()]]:
-        return Turns, ()
+    def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
+        return Lock, ()
 
 
-class Own(threading.local):
+class PerThread(threading.local):
     """Attributes that are local to each thread."""
 
-    def __reduce__(self) -> tuple[type[Own], tuple[()]]:
-        return Own, ()
+    def __reduce__(self) -> tuple[type[PerThread], tuple[()]]:
+        return PerThread, ()

@@ -6,37 +6,36 @@ A step takes and returns trees, so that vmap, files and growing heads need no li
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 T = TypeVar("T")
+Tensors = dict[str, Tensor]
+"""tensors by name"""
 
 
-def walk(f: Callable[[str, Tensor], Tensor], tree: T, path: str = "") -> T:
+def walk(f: Callable[[str, Tensor], Tensor], tree: T) -> T:
     """The same tree with every leaf replaced by f(path, leaf)."""
-    value: Any = tree
-    if isinstance(value, Tensor):
-        return f(path, value)  # type: ignore[return-value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        replaced: Any = dataclasses.replace(value, **_walk_items(f, vars(value), path))
-        return replaced  # type: ignore[no-any-return]
-    if isinstance(value, dict):
-        return _walk_items(f, value, path)  # type: ignore[return-value]
-    if isinstance(value, tuple):
-        items = _walk_items(f, {str(i): item for i, item in enumerate(value)}, path)
-        return tuple(items.values())  # type: ignore[return-value]
-    assert not isinstance(value, list), "a list is no tree: its length could change; use a tuple"
-    return tree
+    walked: T = _walk(f, tree, "")
+    return walked
 
 
-def _walk_items(
-    f: Callable[[str, Tensor], Tensor], items: Mapping[str, Any], path: str
-) -> dict[str, Any]:
+def _walk(f: Callable[[str, Tensor], Tensor], tree: Any, path: str) -> Any:
+    if isinstance(tree, Tensor):
+        return f(path, tree)
     prefix = f"{path}." if path else ""
-    return {name: walk(f, item, prefix + name) for name, item in items.items()}
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        fields = {name: _walk(f, item, prefix + name) for name, item in vars(tree).items()}
+        return dataclasses.replace(tree, **fields)
+    if isinstance(tree, dict):
+        return {name: _walk(f, item, prefix + name) for name, item in tree.items()}
+    if isinstance(tree, tuple):
+        return tuple(_walk(f, item, f"{prefix}{i}") for i, item in enumerate(tree))
+    assert not isinstance(tree, list), "a list is no tree: its length could change; use a tuple"
+    return tree
 
 
 def map_leaves(f: Callable[[Tensor], Tensor], tree: T) -> T:
@@ -66,6 +65,16 @@ def rebuilt(tree: T, values: Sequence[Tensor]) -> T:
     """The same tree with other leaves, given in the order of `leaves`."""
     left: Iterator[Tensor] = iter(values)
     return map_leaves(lambda _: next(left), tree)
+
+
+def copied(tree: T) -> T:
+    """Every tensor copied; on a GPU, many of one dtype by one kernel."""
+    old = leaves(tree)
+    new = [torch.empty_like(leaf) for leaf in old]
+    for dtype in {leaf.dtype for leaf in old}:
+        same = [i for i, leaf in enumerate(old) if leaf.dtype == dtype]
+        torch._foreach_copy_([new[i] for i in same], [old[i] for i in same])
+    return rebuilt(tree, new)
 
 
 def add(one: T, other: T) -> T:

@@ -44,6 +44,16 @@ def test_commands_that_compute_nothing_do_not_import_torch(words: list[str]) -> 
     assert done.stdout.endswith("heavy: []\n")
 
 
+@pytest.mark.parametrize("words", [["--help"], ["data", "--help"]], ids=" ".join)
+def test_no_line_of_a_list_of_commands_is_cut(
+    call: Call, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = call(*words).out.partition("Commands:\n")[2].splitlines()
+    assert len(listed) > 1
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
 def test_letters_that_a_terminal_does_not_have_are_replaced() -> None:
     code = "from bison_ocl.cli import main; main()"
     for words in (["methods"], ["streams"], ["run", "bison", "--data", "–"]):
@@ -66,6 +76,13 @@ def test_version(call: Call) -> None:
     assert name == "bison-ocl"
     assert number[0].isdigit()
     assert not commit or (commit[0] == "commit" and len(commit[1]) >= 40)
+
+
+def test_python_runs_the_package_as_the_command(call: Call) -> None:
+    words = [sys.executable, "-m", "bison_ocl", "rn"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    said = call("rn")
+    assert (done.returncode, done.stdout, done.stderr) == (2, said.out, said.err)
 
 
 def test_methods_and_datasets_are_listed_with_their_sources(call: Call) -> None:

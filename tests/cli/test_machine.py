@@ -215,3 +215,16 @@ def test_ctrl_c_while_something_is_imported(name: str, tmp_path: Path) -> None:
     assert said.err.count("\n") <= 1
     assert said.out == ""
     assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_while_a_run_imports_what_its_checkpoint_needs(tmp_path: Path) -> None:
+    words = ["run", "finetune", *SMALL, "--out", tmp_path / "out"]
+    said = called(*words, before=PRESSED.format(name="safetensors"))
+    assert said.status == 130, said.err
+    assert "Traceback" not in said.err
+    *progress, last = said.err.splitlines()
+    assert all(line.startswith("finetune seed 0") for line in progress)
+    assert last.startswith("bison-ocl: stopped; finished runs are kept")
+    assert said.out == ""
+    again = called(*words, "--resume")
+    assert again.status == 0, again.err

@@ -28,7 +28,7 @@ def test_it_counts_the_images_of_each_label(call: Call, file: Path) -> None:
     said = call("memory", file)
     assert said.status == 0
     first, *rows = said.out.splitlines()
-    assert first == "30 of 30 images, 0.0 MB"
+    assert first == "30 of 30 images, 5.8 kB"
     assert sum(int(row.split()[0]) for row in rows) == 30
     assert {row.split()[1] for row in rows} == set(ANIMALS)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bison_ocl import Learner
-from bison_ocl.methods.outside import GUESTS
+from bison_ocl.methods.outside import REGISTERED
+from bison_ocl.report.study.experiments import look_of
 from tests.cli.calling import Call, refused
 from tests.digits import shrunk, use
 
@@ -20,7 +21,7 @@ SMALL = ["--data", "split-digits", "--set", "filters=1", "--set", "stream_batch=
 def small_digits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     use(monkeypatch, shrunk)
     yield
-    GUESTS.clear()
+    REGISTERED.clear()
     for name in [name for name in sys.modules if name.startswith("bison_ocl_outside_")]:
         del sys.modules[name]
 
@@ -45,6 +46,11 @@ def test_a_new_file_keeps_the_contract(call: Call, tmp_path: Path) -> None:
     assert all(line.startswith("holds   ") for line in lines)
 
 
+def test_the_next_command_can_be_copied(call: Call, tmp_path: Path) -> None:
+    said = call("new", tmp_path / "my method.py")
+    assert said.out.endswith(f"bison-ocl check '{tmp_path / 'my method.py'}:MyMethod'\n")
+
+
 def test_what_breaks_is_said_in_one_line_each(call: Call, mine: Path) -> None:
     unmasked = (
         "    def predict(self, me, summary, x):\n        return me.net(x, 'linear', 'eval')\n"
@@ -55,6 +61,15 @@ def test_what_breaks_is_said_in_one_line_each(call: Call, mine: Path) -> None:
     broken = [line for line in said.out.splitlines() if line.startswith("BROKEN  ")]
     assert said.err.endswith(f"fails {len(broken)} of the checks above\n")
     assert any(line.endswith("an unseen class scores > −∞") for line in broken)
+
+
+def test_an_error_is_said_with_its_line(call: Call, mine: Path) -> None:
+    lines = mine.read_text().splitlines()
+    (number,) = [n for n, line in enumerate(lines, 1) if line.startswith("        return stream")]
+    mine.write_text(mine.read_text().replace("return stream +", "return stream + None +"))
+    said = call("check", f"{mine}:Mine")
+    broken = [line for line in said.out.splitlines() if line.startswith("BROKEN  ")]
+    assert broken[-1].endswith(f" (mine.py line {number})")
 
 
 def test_a_file_without_its_class_is_said(call: Call, mine: Path) -> None:
@@ -83,7 +98,7 @@ def test_a_file_is_run_like_any_other_method(call: Call, mine: Path, tmp_path: P
         Exception, match=r"from outside this package: give load\(..., method=Mine\), or a"
     ):
         Learner.load(model)
-    found = Learner.load(model, method=GUESTS["mine"].method)
+    found = Learner.load(model, method=REGISTERED["mine"].method)
     assert found.method.weight == 3.0  # type: ignore[attr-defined]
     mine.write_text(f"{mine.read_text()}# changed\n")
     refused(call(*words), "comes from another version of mine: choose another --out")
@@ -105,19 +120,24 @@ def test_records_of_a_file_are_told_by_themselves(call: Call, mine: Path, tmp_pa
         said = call("run", f"{mine}:Mine", *SMALL, "--memory", "20", "--out", out, *words)
         assert said.status == 0, said
     call("run", "finetune", *SMALL, "--seeds", "0,1", "--out", out)
-    GUESTS.clear()  # another process, which knows of no file
+    REGISTERED.clear()  # another process, which knows of no file
     said = call("report", out, "--no-page", "--out", tmp_path / "report")
     assert said.status == 0, said
     lines = [line for line in said.out.splitlines() if line.startswith("Mine")]
     for weight in (2, 5):  # the class's own value, and the other one
         assert any(f"(stream_batch=70, filters=1, weight={weight})" in line for line in lines)
     assert "without AI" not in said.err
+    only = ["report", out, "--no-page", "--out", tmp_path / "report", "--methods"]
+    refused(call(*only, "mine.py:Mine"), "cannot read mine.py")
+    said = call(*only, f"{mine}:Mine")
+    assert said.status == 0, said
+    assert look_of("mine") == REGISTERED["mine"].method.look
 
 
 def test_a_record_is_no_reason_to_import_code(call: Call, mine: Path, tmp_path: Path) -> None:
     out, again = tmp_path / "runs", tmp_path / "again"
     call("run", f"{mine}:Mine", *SMALL, "--memory", "20", "--out", out)
-    GUESTS.clear()
+    REGISTERED.clear()
     place = f"{out / 'results.jsonl'}:1"
     refused(call("rerun", place, "--out", again), "of the method 'mine' from outside", "--method")
     said = call("rerun", place, "--method", f"{mine}:Mine", "--out", again)

@@ -83,7 +83,7 @@ def test_a_damaged_or_unwritable_rate_is_no_rate(monkeypatch: pytest.MonkeyPatch
     assert found is not None
     assert (found.step, last("cuda", "tf32"), last("cpu", "fp32")) == (0.1, None, None)
     for text in ("[", '[{"speed": 1}]', "3"):
-        machine.place().write_text(text)
+        machine.rates_file().write_text(text)
         assert last("auto", "tf32") is None
     monkeypatch.setenv("BISON_OCL_CACHE", "/proc/nowhere")
     assert measured("cpu", "tf32").step == 0.1

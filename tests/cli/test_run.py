@@ -107,7 +107,9 @@ def test_run_writes_records_and_prints_their_table(call: Call, tmp_path: Path) -
         parts.append(f"{values.mean():.1f} ± {values.std(ddof=1):.1f} (2)")
     (shown,) = [line for line in lines if line.startswith("BISON (")]
     assert shown.endswith(f") {' '.join(parts)} –")
-    assert said.err.splitlines()[-1].startswith("AI needs FINE-TUNE on the same seeds: repeat ")
+    *_, needed, following = said.err.splitlines()
+    assert needed.startswith("AI needs FINE-TUNE on the same seeds: repeat ")
+    assert following.endswith(f": bison-ocl report {tmp_path}")
     words = ["--seeds", "0,3", "--with-reference", "--set", "beta=0.1", "--out", tmp_path]
     said = call("run", "bison", *SMALL, *words)  # the preset's beta: the same runs
     assert "AI needs" not in said.err

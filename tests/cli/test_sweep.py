@@ -70,7 +70,7 @@ def test_the_best_setting_is_named_with_its_criterion(call: Call, tmp_path: Path
     words = ["run", "bison", *SMALL, "--memory", "20", "--set", "beta=0.05,0.3", "--seeds", "0,1"]
     said = call(*words, "--validate", "0.3", "--out", tmp_path)
     assert said.status == 0, said.err
-    assert "Split Digits, validated on 30 % of the training images, M = 20" in said.out
+    assert "Split Digits, validated on 30 %, M = 20" in said.out
     found = records(tmp_path)
     assert all(one["data_options"] == {"validate": 0.3} for one in found)
     assert all(sum(map(sum, one["confusion"][-1])) == 30 for one in found)  # of 100 to train on

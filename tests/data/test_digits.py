@@ -139,6 +139,13 @@ def test_a_dataset_is_loaded_by_name(dataset: Dataset) -> None:
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"unknown dataset 'mnist'.*split-digits"):
         datasets.load("mnist")
+    with pytest.raises(ValueError, match=r"unknown dataset 'n+': choose from"):
+        datasets.load("n" * 5000)
+
+
+def test_a_folder_is_answered_with_its_name_as_a_dataset(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"a folder of images is folder:{tmp_path}"):
+        datasets.load(str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from bison_ocl.evaluate.metrics import (
     Floats,
-    IntransigenceSpread,
     Spread,
     accuracy_curve,
     average_accuracy,
     forgetting,
     intransigence,
     intransigence_by_task,
-    intransigence_spread,
+    intransigence_std_over_tasks,
     spread,
 )
 
@@ -135,22 +134,16 @@ def test_spread_is_the_sample_deviation() -> None:
 
 
 @given(st.data(), st.integers(2, 5), st.integers(2, 5))
-def test_intransigence_spreads_over_runs_and_over_tasks(
-    data: st.DataObject, runs: int, tasks: int
-) -> None:
+def test_intransigence_spreads_over_tasks(data: st.DataObject, runs: int, tasks: int) -> None:
     matrices = data.draw(accuracies(tasks=tasks, runs=runs))
     references = [np.diag(A) for A in data.draw(accuracies(tasks=tasks, runs=runs))]
-    got = intransigence_spread(list(matrices), references)
-    by_run, by_task = [0.0] * runs, [0.0] * tasks
+    got = intransigence_std_over_tasks(list(matrices), references)
+    by_task = [0.0] * tasks
     for run in range(runs):
         for task in range(tasks):
             gap = references[run][task] - matrices[run][task, task]
-            by_run[run] += gap / tasks
             by_task[task] += gap / runs
-    assert got.n == runs
-    assert got.mean == pytest.approx(sum(by_run) / runs, abs=1e-12)
-    assert got.std_over_runs == pytest.approx(deviation(by_run), abs=1e-12)
-    assert got.std_over_tasks == pytest.approx(deviation(by_task), abs=1e-12)
+    assert got == pytest.approx(deviation(by_task), abs=1e-12)
 
 
 def deviation(values: list[float]) -> float:
@@ -160,8 +153,8 @@ def deviation(values: list[float]) -> float:
     return float((squares / (len(values) - 1)) ** 0.5)
 
 
-def test_one_run_and_one_task_have_no_deviation() -> None:
-    assert intransigence_spread([[[0.5]]], [[0.75]]) == IntransigenceSpread(0.25, None, None, 1)
+def test_one_task_has_no_deviation() -> None:
+    assert intransigence_std_over_tasks([[[0.5]]], [[0.75]]) is None
 
 
 @pytest.mark.parametrize(
@@ -195,11 +188,11 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(ValueError, match="non-empty"):
         spread([])
     with pytest.raises(ValueError, match="paired"):
-        intransigence_spread([EXAMPLE], [])
+        intransigence_std_over_tasks([EXAMPLE], [])
     with pytest.raises(ValueError, match="paired"):
-        intransigence_spread([], [])
+        intransigence_std_over_tasks([], [])
     with pytest.raises(ValueError, match="number of tasks"):
-        intransigence_spread([EXAMPLE, [[0.5]]], [REFERENCE, [0.5]])
+        intransigence_std_over_tasks([EXAMPLE, [[0.5]]], [REFERENCE, [0.5]])
 
 
 def test_metrics_need_no_torch() -> None:

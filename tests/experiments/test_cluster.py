@@ -17,7 +17,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry import cluster
 from bison_ocl.experiments.carry.work import Outcome, attempt
 from bison_ocl.experiments.records.record import Record, Timing
-from bison_ocl.experiments.tracking.sight import Sight
+from bison_ocl.experiments.tracking.run_update import RunUpdate
 from bison_ocl.experiments.train.runner import Job
 
 ONE_PROCESSOR = {"num_cpus": 1, **cluster.SMALL}
@@ -128,11 +128,11 @@ def test_without_an_address_on_this_machine_and_not_in_a_cluster_found_there(
 ) -> None:
     begun: list[Job] = []
     outcomes: list[Outcome] = []
-    sights: list[Sight] = []
+    updates: list[RunUpdate] = []
     unit = job(tmp_path, "finetune")
-    cluster.carry_out([unit], begun.append, outcomes.append, tell=sights.append)
+    cluster.carry_out([unit], begun.append, outcomes.append, on_update=updates.append)
     assert begun == [unit]
-    tasks = [len(sight.curves.get("by_task/accuracy", ())) for sight in sights]
+    tasks = [len(update.curves.get("by_task/accuracy", ())) for update in updates]
     assert tasks == sorted(tasks)
     assert {1, 2, 3, 4, 5} <= set(tasks)  # the rest are checkpoints
     assert [record.seed for outcome in outcomes for record in outcome.records] == [0]

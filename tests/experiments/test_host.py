@@ -104,7 +104,7 @@ def test_what_waits_is_found() -> None:
 def test_around_a_step_the_host_launches_a_handful_whatever_the_number_of_runs(seeds: int) -> None:
     group, listener = Group([fresh("finetune", seed) for seed in range(seeds)]), Listener(5, 8)
     loss = torch.zeros(seeds) if seeds > 1 else torch.zeros(())
-    group.body.step = lambda new: loss  # type: ignore[method-assign]
+    group.stepper.step = lambda new: loss  # type: ignore[method-assign]
     with pytest.raises(Stop):
         group.train(listener)
     assert listener.waits.seen / 3 <= 8  # of these one gathers the images and one adds the loss

@@ -209,7 +209,7 @@ def test_a_warm_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
     tried: list[Job] = []
     monkeypatch.setattr(local, "attempt", tried.append)
     job = small("er", 3, tmp_path)
-    local.for_nothing(job)
+    local.train_and_discard(job)
     assert [(one.method, list(one.seeds)) for one in tried] == [("er", [3])]
     assert tried[0].out != job.out
     assert not tried[0].out.exists()

@@ -198,7 +198,7 @@ def test_any_call_of_an_append_may_fail(
         with failing(at, OSError(code, os.strerror(code)), for_good) as found:
             told = complaint(records.append, path, ONE)
         assert found.failed == (told is not None)
-        after = records.whole(path)
+        after = records.read_complete(path)
         if told is None:
             break
         assert f"{os.strerror(code)}; earlier results are kept" in told
@@ -256,7 +256,7 @@ def test_a_line_in_the_making_is_neither_cut_nor_taken_for_cut_off(tmp_path: Pat
     process, found = subprocess.Popen(words), 0
     while process.poll() is None:
         assert not records.set_aside_torn_line(path)
-        found = max(found, len(records.read(path)), len(records.whole(path)))
+        found = max(found, len(records.read(path)), len(records.read_complete(path)))
     assert process.returncode == 0
     assert found > 0
     assert [record.seed for record in records.read(path)] == list(range(200))
@@ -294,7 +294,7 @@ def test_a_file_system_without_locks(path: Path, monkeypatch: pytest.MonkeyPatch
             UserError, match=r"cannot lock files in .*; choose another --out on a local disk"
         ):
             action(path)
-    assert records.whole(path) == [ONE, TWO]
+    assert records.read_complete(path) == [ONE, TWO]
     with pytest.raises(UserError, match="truncated line"):
         records.read(path)
     assert path.read_bytes() == before + b"half"

@@ -83,7 +83,7 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
         assert process.returncode == -signal.SIGKILL
         killed += 1
     assert killed > 0
-    done = any(records.whole(broken / "results.jsonl"))
+    done = any(records.read_complete(broken / "results.jsonl"))
     assert ("continues from step" in finish(start(broken, "--resume"))) is not done
     assert outcome(broken) == outcome(whole), f"killed at {moments}"
     (one,), (other,) = ((out / "models").iterdir() for out in (whole, broken))

@@ -107,7 +107,7 @@ def test_chunks_equal_one_go(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = many(n, 7)
     chunked = class_means(flat_net(6), memory, 7, True)
     monkeypatch.setattr(features, "CHUNK", 10**6)
-    monkeypatch.setattr(features, "PIXELS", 10**9)
+    monkeypatch.setattr(features, "ON_CPU", 10**9)
     whole = class_means(flat_net(6), memory, 7, True)
     torch.testing.assert_close(chunked.means, whole.means)
     assert torch.equal(chunked.known, whole.known)
@@ -123,6 +123,12 @@ def test_chunks_are_all_images_in_order_and_few_pixels(side: int, n: int) -> Non
     assert max(sizes) <= 500
     assert max(sizes) * side * side <= 2**16 or max(sizes) == 1
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_pass_on_a_gpu_takes_as_many_pixels_whatever_the_images() -> None:
+    sizes = [features.at_once(side * side, on_gpu=True) for side in (8, 32, 84)]
+    assert sizes == [16384, 1024, 148]
+    assert features.at_once(2000 * 2000, on_gpu=True) == 1
 
 
 def test_means_change_neither_network_nor_memory() -> None:

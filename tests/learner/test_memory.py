@@ -151,7 +151,7 @@ def holds_the_mark(data: bytes) -> bool:
 
 
 def tensors_of(learner: Learner) -> list[Tensor]:
-    body = learner._training.body
+    body = learner._training.stepper
     kept = [vars(body), learner._predicting.snapshot and learner._predicting.snapshot.me]
     return [leaf for part in kept for leaf in leaves(part)] + [
         one.image for one in learner._training.waiting

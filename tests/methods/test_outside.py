@@ -11,20 +11,27 @@ import pytest
 
 from bison_ocl.contract import template
 from bison_ocl.errors import UserError
-from bison_ocl.methods import METHODS, known, method_class, name_of, named, outside
+from bison_ocl.methods import METHODS, known_class, method_class, name_of, outside, registered_name
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
-from bison_ocl.methods.outside import GUESTS, admit, read, slug, source_digest, source_of
+from bison_ocl.methods.outside import (
+    REGISTERED,
+    read,
+    register_file,
+    slug,
+    source_digest,
+    source_of,
+)
 from bison_ocl.methods.settings import configured, settings_of
 
 TEXT = Path(template.__file__).read_text("utf-8")
 
 
 @pytest.fixture(autouse=True)
-def no_guests() -> Iterator[None]:
+def nothing_registered() -> Iterator[None]:
     """What a test takes in is gone after it."""
     yield
-    GUESTS.clear()
+    REGISTERED.clear()
     for name in [name for name in sys.modules if name.startswith("bison_ocl_outside_")]:
         del sys.modules[name]
 
@@ -37,10 +44,10 @@ def mine(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_taken_in_once_and_known_by_its_title(mine: Path) -> None:
-    assert known("mine") is None
-    assert named(f"{mine}:Mine") == "mine"
+    assert known_class("mine") is None
+    assert registered_name(f"{mine}:Mine") == "mine"
     found = method_class("mine")
-    assert found is method_class(f"{mine}:Mine") is known("mine")
+    assert found is method_class(f"{mine}:Mine") is known_class("mine")
     assert issubclass(found, ER.__mro__[1])
     assert settings_of(configured("mine", None, {"weight": "3"}))["weight"] == 3.0
     assert name_of(found) == "mine"
@@ -49,7 +56,7 @@ def test_a_file_is_taken_in_once_and_known_by_its_title(mine: Path) -> None:
 def test_the_text_of_a_file_is_all_that_another_process_needs(mine: Path) -> None:
     source = read(f"{mine}:Mine")
     mine.unlink()
-    assert admit(source) == "mine"
+    assert register_file(source) == "mine"
     assert source_of("mine") == source
     assert source_digest("mine") == source.digest
     assert len(source.digest) == 64
@@ -71,7 +78,8 @@ def test_another_text_is_another_class(mine: Path) -> None:
         ("x = 1", "Mine", "has no class 'Mine'"),
         (TEXT.replace('title = "Mine"', ""), "Mine", "Mine has no title"),
         (TEXT.replace('"Mine"', '"ER"'), "Mine", "the name er is taken; change the title"),
-        ("raise ValueError('a\\nb')", "Mine", "cannot be run: ValueError: a"),
+        ("raise ValueError('a\\nb')", "Mine", "cannot be run: ValueError: a (mine.py line 1)"),
+        ("import beside", "Mine", "no other file of its folder"),
         ("def", "Mine", "cannot be run: SyntaxError"),
     ],
 )
@@ -80,23 +88,23 @@ def test_what_is_no_method_is_refused_in_one_line(
 ) -> None:
     mine.write_text(text, "utf-8")
     with pytest.raises(UserError) as caught:
-        named(f"{mine}:{reference}")
+        registered_name(f"{mine}:{reference}")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert not GUESTS
+    assert not REGISTERED
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot read .*: No such file"):
-        named(f"{tmp_path / 'none.py'}:Mine")
+        registered_name(f"{tmp_path / 'none.py'}:Mine")
 
 
 def test_an_installed_package_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("mine", "bison_ocl.contract.template:Mine", outside.GROUP)
     monkeypatch.setattr(outside, "entry_points", lambda group: [point])
-    assert known("mine") is None  # a name in a file imports nothing
+    assert known_class("mine") is None  # a name in a file imports nothing
     assert method_class("mine") is template.Mine
-    assert known("mine") is template.Mine
+    assert known_class("mine") is template.Mine
     assert source_of("mine") is None
     assert source_digest("mine") == outside.digest_of(template.Mine) is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import torch
@@ -147,22 +147,36 @@ def test_statistics_of_many_runs_lie_as_those_they_replace() -> None:
     }
 
 
+class Made(TorchDispatchMode):
+    """The operators that a block calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
 def test_gradients_make_no_zeros_for_moments() -> None:
-    class Made(TorchDispatchMode):
-        names: ClassVar[list[str]] = []
-
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            self.names.append(func.name())
-            return func(*args, **(kwargs or {}))
-
     _, fused = pair(SMALL)
     params, stats = begun(fused)
-    with Made():
+    with Made() as made:
         gradients(fused, params, stats, pictures(4, SMALL))
-    assert "bison_ocl::normalise_back" in Made.names
-    assert "aten::zeros" not in Made.names
+    assert "bison_ocl::normalise_back" in made.names
+    assert "aten::zeros" not in made.names
+
+
+def test_predictions_prepare_the_normalisation_of_all_layers_at_once() -> None:
+    """Else most kernels of a prediction are for vectors of one number per channel."""
+    _, fused = pair(SMALL)
+    params, stats = begun(fused)
+    with torch.no_grad(), Made() as made:
+        fused(params, stats, pictures(1, SMALL), "eval")
+    assert made.names.count("bison_ocl::convolve") == 20
+    assert made.names.count("aten::rsqrt") == 1
+    assert made.names.count("aten::mul.Tensor") == 2
 
 
 def test_statistics_carry_no_gradient() -> None:

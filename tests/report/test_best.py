@@ -36,3 +36,8 @@ def validated(rate: float, accuracy: float) -> list[Entry]:
 def test_settings_that_are_equally_good_are_all_named(other: float, said: str) -> None:
     (line,) = best_settings([*validated(0.1, 0.5), *validated(0.05, other)])
     assert said in line
+
+
+def test_means_that_differ_in_rounding_are_equally_good() -> None:
+    one, other = validated(0.1, 0.5), validated(0.05, 0.5 + 1e-15)
+    assert "are lr=0.1 and, equally good, lr=0.05" in best_settings([*one, *other])[0]

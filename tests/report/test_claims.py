@@ -12,9 +12,9 @@ from bison_ocl.report.formats.claims import (
     claims,
     counts,
     distances,
+    first_places,
     other_readings,
     outliers,
-    standing,
 )
 from bison_ocl.report.study.experiments import experiments
 from bison_ocl.report.study.labels import method_label
@@ -85,18 +85,28 @@ def test_cells_are_counted_by_dataset_and_distance() -> None:
 def test_the_best_is_named_where_it_is_another() -> None:
     ours = {method_label("bison"): [cell(*range(50, 60)), cell(*range(50, 60))]}
     others = {method_label("er"): [cell(*range(40, 50)), cell(*range(60, 70))]}
-    text = standing("", marked(table(ours | others)))
+    text = first_places("", marked(table(ours | others)))
     assert "First in 1 of 2 cells; in 1 of them significantly ahead" in text
-    assert "- split-cifar10, M = 500: ER 64.5, BISON 54.5" in text
+    assert "- split-cifar10, M = 500: behind ER by 10.0 points (n = 10)" in text
+
+
+def test_methods_are_compared_on_the_seeds_that_both_have() -> None:
+    """BISON's mean is higher because of seeds that ER does not have."""
+    ours = {method_label("bison"): [cell(50, 51, 90, 90)]}
+    text = first_places("", marked(table(ours | {method_label("er"): [cell(52, 52)]})))
+    assert "First in 0 of 1 cells" in text
+    assert "behind ER by 1.5 points (n = 2), too few common seeds for a test against ER" in text
 
 
 def test_a_lead_by_luck_is_no_lead() -> None:
     ours = {method_label("bison"): [cell(50, 60, 70)]}
-    text = standing("", marked(table(ours | {method_label("er"): [cell(69, 49, 59)]})))
+    text = first_places("", marked(table(ours | {method_label("er"): [cell(69, 49, 59)]})))
     assert "in 0 of them significantly ahead" in text
     assert "first, too few common seeds for a test against ER" in text
     ours = {method_label("bison"): [cell(*range(50, 58))]}
-    text = standing("", marked(table(ours | {method_label("er"): [cell(*range(57, 49, -1), 49)]})))
+    text = first_places(
+        "", marked(table(ours | {method_label("er"): [cell(*range(57, 49, -1), 49)]}))
+    )
     assert "first, not significantly ahead of ER" in text
 
 
@@ -104,7 +114,7 @@ def test_methods_of_few_seeds_do_not_hide_a_lead() -> None:
     """Five seeds cannot be significant: they are named, and correct no other test."""
     ours = {method_label("bison"): [cell(*range(50, 56))]}
     others = {method_label("er"): [cell(*range(40, 46))], method_label("gss"): [cell(10, 11, 12)]}
-    text = standing("", marked(table(ours | others)))
+    text = first_places("", marked(table(ours | others)))
     assert "First in 1 of 1 cells; in 1 of them significantly ahead" in text
     assert "first, too few common seeds for a test against GSS" in text
 
@@ -132,15 +142,15 @@ def test_what_was_not_run_is_said() -> None:
 
 def test_the_reading_that_is_not_compared_with_the_paper_is_no_rival_but_named() -> None:
     lines = {
-        method_label("bison"): [cell(50, 52), cell(60, 62)],
+        method_label("bison"): [cell(50, 52, 99), cell(60, 62)],
         method_label("ocm"): [cell(55, 57), cell(58, 59)],
         BY_POSITION: [cell(41, 42), cell(46, 47)],
     }
     made = table(lines)
-    assert "First in 2 of 2 cells" in standing("Best?", made)
+    assert "First in 2 of 2 cells" in first_places("Best?", made)
     (sentence,) = other_readings(made)
     assert "OCM is above BISON in 1 of 2 cells" in sentence
-    assert "M = 200: 56.0 (n = 2), BISON 51.0 (n = 2)" in sentence
+    assert "M = 200: by 5.0 points (n = 2)" in sentence  # BISON's third seed has no partner
     assert "M = 500" not in sentence
 
 

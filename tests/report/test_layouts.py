@@ -230,6 +230,8 @@ def test_time_is_told_in_seconds_and_in_times_of_er() -> None:
     assert ratio.ours.mean == pytest.approx(total["mir"] / total["er"])
     assert "measured on NVIDIA H200" in table.notes
     assert "FINE-TUNE" not in texts(table)
+    (alone,) = tables_of("time", [r for r in found if r.method != "er"])
+    assert len(alone.columns) == len(table.columns) - 1
 
 
 def test_efficiency_compares_what_can_be_compared() -> None:

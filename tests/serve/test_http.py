@@ -87,6 +87,11 @@ def test_unsure_predictions_can_be_rejected(address: str) -> None:
     refused(wrong, 422, "reject_below='much': expected a number, such as 0.6")
 
 
+def test_requests_without_a_route_are_answered_like_other_errors(address: str) -> None:
+    refused(requests.get(f"{address}/nothing"), 404, "Not Found: expected POST /observe, ")
+    refused(requests.get(f"{address}/observe"), 405, "Method Not Allowed: expected POST /observe")
+
+
 def test_pictures_of_another_size_are_resized(address: str) -> None:
     file = io.BytesIO()
     Image.new("L", (90, 50), 128).save(file, "JPEG")
@@ -109,11 +114,11 @@ def test_images_that_are_not_square_must_fit(tmp_path: Path) -> None:
 
 def test_labels_keep_their_type(address: str, server: Server) -> None:
     x, _ = labelled(4, seed=3)
-    labels = [7, None, {"tuple": ["a", 1]}, "bison"]
+    labels = [7, 2.5, {"tuple": ["a", 1]}, "bison"]
     body = {"images": list(map(png, x)), "labels": labels}
     assert requests.post(f"{address}/observe", json=body).ok
     waiting = [one.label for one in server.service.learner._training.waiting]
-    assert waiting[-4:] == [7, None, ("a", 1), "bison"]
+    assert waiting[-4:] == [7, 2.5, ("a", 1), "bison"]
 
 
 @pytest.mark.parametrize(

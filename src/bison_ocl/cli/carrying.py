@@ -44,7 +44,7 @@ def carry_out(
 ) -> int:
     """Carry out plans in turn; the number of failed runs."""
     from bison_ocl.experiments.carry.reproduce import reproduce
-    from bison_ocl.experiments.records.results import RESULTS, whole
+    from bison_ocl.experiments.records.results import RESULTS, read_complete
     from bison_ocl.experiments.terminal.board import showing
     from bison_ocl.experiments.terminal.show import say
     from bison_ocl.experiments.tracking import tracked
@@ -56,7 +56,7 @@ def carry_out(
         for outcome in reproduce(found, out, together, engine, showing, say, **how):
             failed += len(outcome.job.seeds) - len(outcome.records)
         if tracking:  # runs finished earlier too
-            tracking.keep_all(whole(out / found.name / RESULTS))
+            tracking.keep_all(read_complete(out / found.name / RESULTS))
     return failed
 
 
@@ -83,6 +83,7 @@ def chosen_engine(
     if address is not None:
         raise UserError("--address is for a Ray cluster: add --engine ray")
     from bison_ocl.experiments.carry import local
+    from bison_ocl.experiments.plan.machine import usual_processes
 
-    at_once = 1 if alone else processes or local.usual_processes(device)
+    at_once = 1 if alone else processes or usual_processes(device)
     return partial(local.carry_out, processes=at_once, warm_up=alone)

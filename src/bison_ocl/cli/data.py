@@ -21,7 +21,10 @@ Name = Annotated[str, typer.Argument(help="Dataset; see `bison-ocl datasets`.")]
 
 @app.command()
 def fetch(name: Name, data_dir: DataDir = None) -> None:
-    """Download the official archive of a dataset, or explain which files to provide."""
+    """Download the official archive of a dataset.
+
+    Where there is none, explain which files to provide.
+    """
     from bison_ocl.data import source_of
     from bison_ocl.data.storage.official import ARCHIVES
 
@@ -59,7 +62,10 @@ def check(
     tasks: Tasks = None,
     held_out: HeldOut = None,
 ) -> None:
-    """Check the files of a dataset: counts, checksums, duplicates and a contact sheet."""
+    """Check the files of a dataset.
+
+    Prints counts, checksums and duplicates; draws a contact sheet.
+    """
     from bison_ocl.data import source_of
     from bison_ocl.data.check import check, describe
     from bison_ocl.data.sheet import save

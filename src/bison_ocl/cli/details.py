@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bison_ocl.bounds import Presets, as_text
 from bison_ocl.cli.catalogue import parsed
 from bison_ocl.errors import UserError, unknown
 
@@ -18,9 +19,9 @@ def method_details(name: str) -> Iterator[str]:
     file, found = method_file(name)
     yield from described(ast.Module(file.body, []))
     rows = [
-        (one.name, shown(one.default), one.values, one.meaning)
-        for one in found.fields.values()
-        if one.name not in found.ignores
+        (setting.name, as_text(setting.default), setting.values, setting.meaning)
+        for setting in found.fields.values()
+        if setting.name not in found.ignores
     ]
     yield from table(("setting", "default", "values", "meaning"), rows)
     yield from presets(found.presets)
@@ -47,16 +48,16 @@ def method_file(name: str) -> tuple[File, Declared]:
     return file, file[class_name]
 
 
-def presets(by_data: dict[str, dict[str, Any]]) -> Iterator[str]:
+def presets(by_data: Presets) -> Iterator[str]:
     """Settings that differ from the defaults on some datasets; equal ones share a line."""
     alike: dict[str, list[str]] = {}
     for data, settings in by_data.items():
-        said = ", ".join(f"{key.rstrip('_')}={shown(value)}" for key, value in settings.items())
-        alike.setdefault(said, []).append(data)
+        changes = ", ".join(f"{key.rstrip('_')}={as_text(one)}" for key, one in settings.items())
+        alike.setdefault(changes, []).append(data)
     if not alike:
         yield "presets: none; the defaults hold for every dataset"
-    for said, names in alike.items():
-        yield f"preset for {', '.join(names)}: {said}"
+    for changes, names in alike.items():
+        yield f"preset for {', '.join(names)}: {changes}"
     yield ""
 
 
@@ -96,15 +97,15 @@ def stream_details(name: str) -> Iterator[str]:
     module = parsed(stream, STREAMS[name])
     yield from described(module)
     rows = [
-        (one, shown(default), "{:g} to {:g}".format(*ranges(module)[one]))
-        for one, default in parameters(module, STREAMS[name])
+        (parameter, as_text(default), "{:g} to {:g}".format(*ranges(module)[parameter]))
+        for parameter, default in parameters(module, STREAMS[name])
     ]
     if rows:
         yield from table(("parameter", "default", "values"), rows)
     yield f"Choose it with --stream {name}" + (f":{rows[0][0]}={rows[0][1]}" if rows else "")
 
 
-def parameters(module: ast.Module, function: str) -> Iterator[tuple[str, Any]]:
+def parameters(module: ast.Module, function: str) -> Iterator[tuple[str, float]]:
     """The parameters of a stream that have a default."""
     (found,) = [
         node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == function
@@ -137,10 +138,3 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
         cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
         yield "".join(cells).rstrip()
     yield ""
-
-
-def shown(value: Any) -> str:
-    """A value as `--set` takes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -45,7 +45,10 @@ def streams(
         str | None, typer.Argument(help="Stream to describe in full (default: all).")
     ] = None,
 ) -> None:
-    """List the streams, tasks and order in which images arrive, or the parameters of one."""
+    """List the streams, or the parameters of one.
+
+    A stream is the tasks and the order in which images arrive.
+    """
     from bison_ocl import stream
     from bison_ocl.cli.catalogue import listing
     from bison_ocl.cli.details import stream_details

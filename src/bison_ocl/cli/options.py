@@ -93,8 +93,8 @@ def data_options(
     validate: float | None = None,
 ) -> dict[str, Any]:
     """The given options of a dataset; all but `validate` are for a folder of images."""
-    said = {"image_size": image_size, "tasks": tasks, "held_out": held_out, "validate": validate}
-    return {name: value for name, value in said.items() if value is not None}
+    given = {"image_size": image_size, "tasks": tasks, "held_out": held_out, "validate": validate}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def check_positive(**options: float | None) -> None:

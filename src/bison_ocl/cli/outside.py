@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -29,13 +30,16 @@ def new(
         raise UserError(f"{path} already exists: choose another name") from error
     except OSError as error:
         raise UserError(f"cannot write {path}: {reason(error)}") from error
-    print(f"wrote {path}; next: bison-ocl check {path}:{name}")
+    print(f"wrote {path}; next: bison-ocl check {shlex.quote(f'{path}:{name}')}")
 
 
 def check(
     method: Annotated[str, typer.Argument(help="Method to check, such as path/to/mine.py:Mine.")],
 ) -> None:
-    """Check a method against the contract of all methods, in about a minute."""
+    """Check a method against the contract of all methods.
+
+    Takes up to a minute.
+    """
     from bison_ocl.contract.checks import results
     from bison_ocl.methods import method_class
 
@@ -46,4 +50,4 @@ def check(
         print(f"holds   {promise}" if fault is None else f"BROKEN  {promise}: {fault}", flush=True)
     if broken:
         fail(f"{method} fails {broken} of the checks above", 1)
-    print(f"next: bison-ocl run {method} --data split-digits --memory 100")
+    print(f"next: bison-ocl run {shlex.quote(method)} --data split-digits --memory 100")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,7 +38,11 @@ def report(
         ),
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Show these methods only, such as er,bison (default all).")
+        str | None,
+        typer.Option(
+            help="Show these methods only, such as er,bison,mine.py:Mine (default all). A method "
+            "given by its file has the look that the file declares."
+        ),
     ] = None,
     width: Annotated[
         float | None,
@@ -46,13 +51,18 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Compare results with the paper: tables, figures, RESULTS.md and report.html."""
+    """Compare results: tables, figures, RESULTS.md and report.html.
+
+    Comparable runs appear beside the paper's numbers.
+    """
+    from bison_ocl.methods import registered_name
+
     write_and_show(
         *folders,
         out=out,
         with_page=page,
         formats=formats,
-        methods=methods.split(",") if methods else (),
+        methods=[registered_name(method) for method in methods.split(",")] if methods else (),
         width=width,
     )
 
@@ -88,7 +98,7 @@ def write_and_show(
     print(f"{interactive} reading and printing: {written.results}")
 
 
-def show_runs(name: str, found: Sequence[Record], others: Sequence[Record]) -> list[Entry]:
+def show_runs(out: Path, found: Sequence[Record], others: Sequence[Record]) -> list[Entry]:
     """Print the table of some runs, with AI from FINE-TUNE among the others; its entries."""
     from bison_ocl.experiments.terminal.show import say
     from bison_ocl.report.formats.text import show
@@ -97,11 +107,12 @@ def show_runs(name: str, found: Sequence[Record], others: Sequence[Record]) -> l
     from bison_ocl.report.tables.layouts import overview
 
     entries = prepared(found, others=others)
-    show(overview(name, entries))
-    for doubt in doubts(name, entries):
+    show(overview(out.name, entries))
+    for doubt in doubts(out.name, entries):
         say(doubt)
     if any(entry.reference is None for entry in entries):
         say("AI needs FINE-TUNE on the same seeds: repeat the command with --with-reference")
+    say(f"for figures and a page: bison-ocl report {shlex.quote(str(out))}")
     return entries
 
 
@@ -109,7 +120,10 @@ def demo(
     out: Annotated[Path, folder_option(help="Folder for results and report.")] = Path("demo"),
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4.")] = "0",
 ) -> None:
-    """Compare FINE-TUNE, ER and BISON on embedded handwritten digits, in about a minute."""
+    """Compare FINE-TUNE, ER and BISON on embedded digits.
+
+    Takes about a minute.
+    """
     from bison_ocl.experiments.records.spec import parse_seeds
 
     asked = parse_seeds(seeds)

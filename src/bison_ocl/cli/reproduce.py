@@ -87,7 +87,10 @@ def reproduce(
     track: Track = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Run what is missing of the paper's tables and figures, and compare with its numbers."""
+    """Run what is missing of the paper's tables and figures.
+
+    Ends with a report that compares with the paper's numbers.
+    """
     check_positive(processes=processes, checkpoint_every=checkpoint_every)
     if listed and not items:
         list_items(device, precision, processes)
@@ -96,22 +99,23 @@ def reproduce(
         raise UserError("give an item, or --list alone to list the items")
     from bison_ocl.experiments.plan.plan import Wanted, named, plan
     from bison_ocl.experiments.records.spec import parse_seeds
-    from bison_ocl.methods import named as named_method
+    from bison_ocl.methods import registered_name
 
     wanted = Wanted(
         seeds=parse_seeds(seeds) if seeds is not None else (),
-        methods=[named_method(text) for text in parts("methods", methods)],
+        methods=[registered_name(text) for text in parts("methods", methods)],
         data=parts("data", data),
         memory=[whole_number("memory", part) for part in parts("memory", memory)],
         settings=assignments(settings),
     )
     plans = [plan(name, wanted) for name in named(items)]
     if planned:
-        from bison_ocl.experiments.plan.machine import measured
+        from bison_ocl.experiments.plan.machine import measured, usual_processes
 
         rate = measured(chosen_device(device), precision)
+        at_once = processes or usual_processes(rate.device)
         for found in plans:
-            show_plan(found, out, precision, rate, usual_processes(rate.device, processes))
+            show_plan(found, out, precision, rate, at_once)
         print(f"Estimates: {rate.words}; they may be wrong by a factor of two.")
         if len(plans) > 1:
             print("Runs that items share are trained once, for the first item, and copied.")
@@ -168,11 +172,11 @@ def show_plan(found: Plan, out: Path, precision: str, rate: Rate, processes: int
 def list_items(device: str, precision: str, processes: int | None) -> None:
     """Print the items of the paper, with times by the rate that was last measured here."""
     from bison_ocl.experiments.plan.agenda import listing
-    from bison_ocl.experiments.plan.machine import last
+    from bison_ocl.experiments.plan.machine import last, usual_processes
     from bison_ocl.experiments.terminal.show import show_table
 
     rate = last(device, precision)
-    at_once = usual_processes(rate.device if rate else device, processes)
+    at_once = processes or usual_processes(rate.device if rate else device)
     show_table(listing(rate, at_once))
     print("new: runs that no item above has; runs that items share are trained once.")
     if rate is None:
@@ -182,13 +186,6 @@ def list_items(device: str, precision: str, processes: int | None) -> None:
         f"Estimates: {rate.words}; other methods scale by images per step; processes: {at_once}. "
         "They may be wrong by a factor of two."
     )
-
-
-def usual_processes(device: str, asked: int | None) -> int:
-    """The number of processes asked for; else one on a GPU, and one per core on a CPU."""
-    from bison_ocl.experiments.plan.machine import cores
-
-    return asked or (1 if device == "cuda" else cores())
 
 
 def assignments(settings: list[str] | None) -> tuple[tuple[str, str], ...]:

@@ -22,17 +22,17 @@ def rerun(
     out: Annotated[Path, folder_option(help="Folder for the new record.")] = Path("rerun"),
     data_dir: DataDir = None,
 ) -> None:
-    """Repeat a record's run and report whether the result is identical."""
+    """Repeat a record's run and say whether the result is identical."""
     from bison_ocl.experiments.carry.rerun import check_known, chosen, compared, rerun
     from bison_ocl.experiments.terminal.bar import watching
     from bison_ocl.experiments.terminal.show import say
-    from bison_ocl.methods import named
+    from bison_ocl.methods import registered_name
     from bison_ocl.report.formats.text import show
     from bison_ocl.report.study.entry import prepared
     from bison_ocl.report.tables.layouts import overview
 
     record = chosen(place)
-    check_known(record, place, named(method) if method else None)
+    check_known(record, place, registered_name(method) if method else None)
     again = rerun(record, out, chosen_device(device), data_dir, watching, say)
     show(overview(out.name, prepared([again])))
     print(f"{place}: {compared(record, again)}")

@@ -145,9 +145,9 @@ def run(
     from bison_ocl.experiments.plan.grid import Grid
     from bison_ocl.experiments.plan.plan import merged
     from bison_ocl.experiments.plan.units import job_of
-    from bison_ocl.methods import named
+    from bison_ocl.methods import registered_name
 
-    names = [named(text) for text in parts("methods", method)]
+    names = [registered_name(text) for text in parts("methods", method)]
     axes = values(settings or [], average, grid)
     memories = memory_sizes(sizes, axes.get("memory", ()))
     axes = {name: found for name, found in axes.items() if name != "memory"}
@@ -186,15 +186,15 @@ def one_by_one(jobs: Sequence[Job], tracking: Tracker | None) -> None:
     from bison_ocl.experiments.records.results import read
     from bison_ocl.experiments.terminal.bar import watching
     from bison_ocl.experiments.terminal.show import say
-    from bison_ocl.experiments.tracking.sight import telling
+    from bison_ocl.experiments.tracking.run_update import with_updates
     from bison_ocl.experiments.train.runner import run
 
-    watch = telling(watching, tracking.see) if tracking else watching
-    landed = tracking.keep if tracking else None
-    found = [record for job in jobs for record in run(job, watch, say, landed)]
+    watch = with_updates(watching, tracking.update) if tracking else watching
+    on_record = tracking.keep if tracking else None
+    found = [record for job in jobs for record in run(job, watch, say, on_record)]
     if tracking:  # runs finished earlier too
         tracking.keep_all(found)
-    show_runs(jobs[0].out.name, found, others=read(jobs[0].results))
+    show_runs(jobs[0].out, found, others=read(jobs[0].results))
 
 
 def values(settings: Sequence[str], average: float | None, grid: Path | None) -> Axes:

@@ -26,16 +26,17 @@ def sweep(
     how: Options,
 ) -> None:
     """Train what is missing, then print a table and the best settings. how: of all runs"""
-    from bison_ocl.experiments.carry.reproduce import standing
+    from bison_ocl.experiments.carry.reproduce import run_inventory
     from bison_ocl.experiments.plan.grid import swept
     from bison_ocl.experiments.terminal.show import say
     from bison_ocl.report.study.best import best_settings
 
     plan = swept(out.name, cells, seeds)
     failed = carry_out([plan], {plan.name: engine}, out.parent, tracking, how)
-    now = standing(plan, out.parent, say, **how)
-    if now.finished:
-        entries = show_runs(plan.name, now.finished, others=list(now.book.found.values()))
+    inventory = run_inventory(plan, out.parent, say, **how)
+    if inventory.finished:
+        others = list(inventory.ledger.records.values())
+        entries = show_runs(out, inventory.finished, others)
         for line in best_settings(entries):
             print(line)
     if failed:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from inspect import getdoc
+from inspect import getdoc, getmodule
 
 from bison_ocl.contract import executions, learning, memory, pure, repeatable, settings, tracing
 from bison_ocl.methods.method import Method
+from bison_ocl.methods.outside import one_line
 
 Check = Callable[[Method], None]
 
@@ -38,7 +39,7 @@ def fault(check: Check, method: Method) -> str | None:
         try:
             check(method)
         except Exception as error:
-            return f"{type(error).__name__}: {error}".splitlines()[0]
+            return one_line(error, getattr(getmodule(type(method)), "__file__", None) or "")
     return None
 
 

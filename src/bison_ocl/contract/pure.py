@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 
 from bison_ocl.contract.moments import CLASSES, demand, moments
@@ -13,9 +11,9 @@ from bison_ocl.methods.method import Method
 from bison_ocl.state import State
 
 
-def without_memory(me: State) -> State:
-    """A state without the memory, which the engine writes in place."""
-    return replace(me, memory=None)  # type: ignore[arg-type]
+def without_memory(me: State) -> dict[str, object]:
+    """The parts of a state but its memory, which the engine writes in place."""
+    return {name: part for name, part in vars(me).items() if name != "memory"}
 
 
 def predicting(method: Method) -> None:

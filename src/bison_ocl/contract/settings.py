@@ -34,8 +34,8 @@ def declared(method: Method) -> None:
     untyped = settings & (vars(kind).keys() - kind.__annotations__.keys())
     demand(not untyped, f"{', '.join(sorted(untyped))}: a setting needs its type to take effect")
     facts = {name for name, hint in get_type_hints(Method).items() if get_origin(hint) is ClassVar}
-    said = {name for name in kind.__annotations__ if name not in settings | facts}
-    demand(not said, f"{', '.join(sorted(said))}: neither a setting nor a fact of a method")
+    other = kind.__annotations__.keys() - settings - facts
+    demand(not other, f"{', '.join(sorted(other))}: neither a setting nor a fact of a method")
 
 
 def presets(method: Method) -> None:

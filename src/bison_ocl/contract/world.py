@@ -18,6 +18,7 @@ from bison_ocl.nets.norm import Mode, Norm
 from bison_ocl.nets.resnet import fan_in_uniform
 from bison_ocl.rng import Key
 from bison_ocl.state import State
+from bison_ocl.tree import Tensors
 
 CLASSES, TASKS = 4, 2
 SHAPE = (3, 8, 8)
@@ -30,25 +31,20 @@ class Tiny:
     features: int = 8
     shares_passes = False
 
-    def parameters(self, key: Key) -> dict[str, Tensor]:
+    def parameters(self, key: Key) -> Tensors:
         return {
             "stem.weight": fan_in_uniform(key.named("stem"), (self.features, 3, 3, 3)),
             "stem.scale": torch.ones(self.features),
             "stem.shift": torch.zeros(self.features),
         }
 
-    def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]:
+    def statistics(self, params: Tensors) -> Tensors:
         shift = params["stem.shift"]
         return {"stem.mean": torch.zeros_like(shift), "stem.variance": torch.ones_like(shift)}
 
     def __call__(
-        self,
-        params: dict[str, Tensor],
-        stats: dict[str, Tensor],
-        x: Tensor,
-        mode: Mode,
-        parts: int = 1,
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+        self, params: Tensors, stats: Tensors, x: Tensor, mode: Mode, parts: int = 1
+    ) -> tuple[Tensor, Tensors]:
         norm = Norm(params, stats, mode)
         x = F.conv2d(x, params["stem.weight"], stride=2, padding=1)
         return F.relu(norm("stem", x)).mean((2, 3)), norm.moved
@@ -76,11 +72,11 @@ def stream(
     share = classes // tasks
     generator = torch.Generator().manual_seed(seed)
 
-    def one(task: int, step: int) -> Batch:
+    def next_batch(task: int, step: int) -> Batch:
         y = task * share + torch.randint(0, share, (batch,), generator=generator)
         return labelled(y, seed=1000 * seed + steps * task + step)
 
-    return [[one(task, step) for step in range(steps)] for task in range(tasks)]
+    return [[next_batch(task, step) for step in range(steps)] for task in range(tasks)]
 
 
 def held_out(per_class: int = 10, classes: int = CLASSES) -> Batch:
@@ -114,11 +110,11 @@ def train(method: Method, me: State, tasks: list[list[Batch]]) -> State:
     return me
 
 
-def snapshot(value: object) -> dict[str, Tensor]:
+def snapshot(value: object) -> Tensors:
     """Copies of all tensors of a tree, to compare with later."""
     return {name: leaf.detach().clone() for name, leaf in tree.named(value).items()}
 
 
-def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+def same(one: Tensors, other: Tensors) -> bool:
     """Whether two snapshots agree bit for bit."""
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)

@@ -6,10 +6,11 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bison_ocl.errors import UserError
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = NDArray[Any]
 SMALLEST = 4
 """pixels of a side; with fewer, channels and columns cannot be told apart"""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -112,3 +113,13 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         known = np.searchsorted(self.classes_, np.array(self.learner_.labels))
         table[:, known] = probabilities
         return table
+
+    def __sklearn_tags__(self) -> Tags:
+        """With the tag `poor_score`, which frees an estimator from one bound of the checks.
+
+        They ask for 83 % on 300 points in the plane; a network trained in a few passes often has
+        less.
+        """
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

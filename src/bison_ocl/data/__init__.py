@@ -6,6 +6,7 @@ part of the package, or `source(place, **options)`, which finds its files.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -73,6 +74,8 @@ def module_of(name: str) -> ModuleType:
     """The module of a dataset; for `folder:PATH`, by the part before the colon."""
     kind, _, path = name.partition(":")
     key = f"{kind}:PATH" if path else name
+    if key not in DATASETS and os.path.exists(name):  # False for names that are no path
+        raise UserError(f"unknown dataset {name!r}: a folder of images is folder:{name}")
     if key not in DATASETS:
         raise UserError(unknown("dataset", name, DATASETS))
     return import_module(f"{__name__}.sources.{DATASETS[key]}")

@@ -53,10 +53,10 @@ class Copies:
 
     @classmethod
     def of(cls, buffers: list[Tensor]) -> Copies:
-        alike: dict[torch.dtype, list[Tensor]] = {}
-        for one in buffers:
-            alike.setdefault(one.dtype, []).append(one)
-        return cls([(some, [torch.empty_like(one) for one in some]) for some in alike.values()])
+        by_dtype: dict[torch.dtype, list[Tensor]] = {}
+        for buffer in buffers:
+            by_dtype.setdefault(buffer.dtype, []).append(buffer)
+        return cls([(same, [torch.empty_like(one) for one in same]) for same in by_dtype.values()])
 
     def keep(self) -> None:
         for buffers, copies in self.pairs:
@@ -134,14 +134,14 @@ class Captured(Eager):
 
     def _record(self, new: Batch) -> Recorded:
         held, scratch = tree.map_leaves(torch.clone, (new, self.me))
-        found = torch.zeros(new.y.shape[:-1], dtype=self.me.net.dtype, device=new.y.device)
+        result = torch.zeros(new.y.shape[:-1], dtype=self.me.net.dtype, device=new.y.device)
         learn = self._learn(scratch, held)
 
         def step(me: State) -> None:
             after, loss = self.engine.stored(me, held, learn(me, held))
-            copy_changed((me, found), (after, loss))
+            copy_changed((me, result), (after, loss))
 
-        return Recorded(recorded(partial(step, self.me), partial(step, scratch)), held, found)
+        return Recorded(recorded(partial(step, self.me), partial(step, scratch)), held, result)
 
     def _learn(self, me: State, new: Batch) -> Callable[[State, Batch], Learned]:
         """The pure part of a step, compiled only for full batches, as compiling takes a minute."""
@@ -204,12 +204,12 @@ def written(buffers: State, after: State) -> State:
 
 def copy_changed(buffers: object, after: object) -> None:
     """Copy new tensors of a step over the old ones, in as few kernels as possible."""
-    alike: dict[tuple[object, ...], list[tuple[Tensor, Tensor]]] = {}
-    made = tree.named(after)
+    by_layout: dict[tuple[object, ...], list[tuple[Tensor, Tensor]]] = {}
+    results = tree.named(after)
     for name, old in tree.named(buffers).items():
-        new = made[name]
+        new = results[name]
         if old.data_ptr() != new.data_ptr():
             # One kernel copies many tensors, but only if all have the same layout.
-            alike.setdefault((old.dtype, old.stride() == new.stride()), []).append((old, new))
-    for pairs in alike.values():
+            by_layout.setdefault((old.dtype, old.stride() == new.stride()), []).append((old, new))
+    for pairs in by_layout.values():
         torch._foreach_copy_([old for old, _ in pairs], [new for _, new in pairs])

@@ -25,16 +25,6 @@ class Spread:
     n: int
 
 
-@dataclass(frozen=True)
-class IntransigenceSpread:
-    """Intransigence over n runs, with its deviation over runs and over tasks."""
-
-    mean: float
-    std_over_runs: float | None
-    std_over_tasks: float | None
-    n: int
-
-
 def average_accuracy(A: npt.ArrayLike) -> float:
     """Mean accuracy over all tasks at the end."""
     return float(_matrix(A)[-1].mean())
@@ -90,20 +80,16 @@ def spread(values: npt.ArrayLike) -> Spread:
     return Spread(float(numbers.mean()), float(numbers.std(ddof=1)) if n > 1 else None, n)
 
 
-def intransigence_spread(
+def intransigence_std_over_tasks(
     matrices: Sequence[npt.ArrayLike], references: Sequence[npt.ArrayLike]
-) -> IntransigenceSpread:
-    """Intransigence of paired runs, with both readings of the paper's deviation.
-
-    Over runs: deviation of the runs' values. Over tasks: deviation of the tasks' means over runs.
-    """
+) -> float | None:
+    """The deviation of AI in the paper's tables: that of the tasks' means over paired runs."""
     if len(matrices) != len(references) or not len(matrices):
         raise ValueError(f"{len(matrices)} runs cannot be paired with {len(references)} references")
     by_task = [intransigence_by_task(*pair) for pair in zip(matrices, references, strict=True)]
     if len({len(run) for run in by_task}) > 1:
         raise ValueError("the runs differ in their number of tasks")
-    runs, tasks = spread(np.mean(by_task, axis=1)), spread(np.mean(by_task, axis=0))
-    return IntransigenceSpread(runs.mean, runs.std, tasks.std, runs.n)
+    return spread(np.mean(by_task, axis=0)).std
 
 
 def _matrix(A: npt.ArrayLike) -> Floats:

@@ -17,9 +17,10 @@ from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
 
 CHUNK = 500
-"""images per pass, to limit the memory of an evaluation"""
-PIXELS = 2**16
-"""per pass on a CPU: what is between two layers should stay in its cache"""
+"""most images per pass on a CPU"""
+ON_CPU, ON_GPU = 2**16, 2**20
+"""pixels per pass: on a CPU what is between two layers should stay in its cache; on a GPU passes
+are large, because each launches its kernels again, but limit the memory of an evaluation"""
 
 
 def in_chunks(x: Tensor) -> tuple[Tensor, ...]:
@@ -28,34 +29,43 @@ def in_chunks(x: Tensor) -> tuple[Tensor, ...]:
     On a CPU the parts differ by one image at most, because a pass over a single image may round
     differently.
     """
+    most = at_once(x.shape[-2] * x.shape[-1], x.is_cuda)
     if x.is_cuda:
-        return torch.split(x, CHUNK, dim=-4)
-    most = min(CHUNK, max(1, PIXELS // (x.shape[-1] * x.shape[-2])))
+        return torch.split(x, most, dim=-4)
     return torch.tensor_split(x, max(1, -(-x.shape[-4] // most)), dim=-4)
 
 
+def at_once(pixels: int, on_gpu: bool) -> int:
+    """Images of so many pixels in one pass."""
+    return max(1, ON_GPU // pixels if on_gpu else min(CHUNK, ON_CPU // pixels))
+
+
 @dataclass(frozen=True)
-class Stored:
-    """z: [N, d], features of the memory's rows; own: [N, C], the class of each, none if unused."""
+class MemoryFeatures:
+    """z: [N, d] of the memory's rows; labels: [N, C], one-hot, zeros for a row without an image."""
 
     z: Tensor
-    own: Tensor
+    labels: Tensor
 
 
-def stored(net: Net, memory: Memory, classes: int, normalise: bool, mirror: bool) -> Stored:
+def memory_features(
+    net: Net, memory: Memory, classes: int, normalise: bool, mirror: bool
+) -> MemoryFeatures:
     """Features of all stored images, without augmentation."""
     rows = memory.filled
     if rows == 0:
         z = memory.y.new_zeros((1, net.design.backbone.features), dtype=net.dtype)
-        return Stored(z, torch.zeros_like(one_hot(memory.y[:1], classes), dtype=net.dtype))
+        labels = torch.zeros_like(one_hot(memory.y[:1], classes), dtype=net.dtype)
+        return MemoryFeatures(z, labels)
     chunks = list(in_chunks(memory.x[:rows]))
     chunks += [chunk.flip(-1) for chunk in chunks] if mirror else []
     z = torch.cat([net.features(to_float(chunk, net.dtype), "eval") for chunk in chunks])
-    own = (one_hot(memory.y[:rows], classes) & memory.used[:rows, None]).to(z.dtype)
-    return Stored(unit(z) if normalise else z, torch.cat([own, own]) if mirror else own)
+    labels = (one_hot(memory.y[:rows], classes) & memory.used[:rows, None]).to(z.dtype)
+    labels = torch.cat([labels, labels]) if mirror else labels
+    return MemoryFeatures(unit(z) if normalise else z, labels)
 
 
-def shown(net: Net, x: Tensor, normalise: bool, mirror: bool) -> Tensor:
+def query_features(net: Net, x: Tensor, normalise: bool, mirror: bool) -> Tensor:
     """Features of images to classify, [B, d]; renormalised after adding mirror images."""
     z = feature(net, x, normalise)
     if not mirror:

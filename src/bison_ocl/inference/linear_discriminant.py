@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bison_ocl.inference.features import Stored, shown, stored
+from bison_ocl.inference.features import MemoryFeatures, memory_features, query_features
 from bison_ocl.inference.nearest_class_mean import class_means
 from bison_ocl.memory.memory import Memory
 from bison_ocl.nets.net import Net
@@ -36,27 +36,27 @@ class LinearDiscriminant:
     """with mirror images of stored images and of those to classify"""
 
     def summarise(self, net: Net, memory: Memory, classes: int) -> Discriminant:
-        found = stored(net, memory, classes, normalise=True, mirror=self.mirror)
-        return discriminant(found, self.shrinkage)
+        stored = memory_features(net, memory, classes, normalise=True, mirror=self.mirror)
+        return discriminant(stored, self.shrinkage)
 
     def scores(self, net: Net, summary: Discriminant, x: Tensor) -> Tensor:
-        z = shown(net, x, normalise=True, mirror=self.mirror)
+        z = query_features(net, x, normalise=True, mirror=self.mirror)
         return (z @ summary.weight.T + summary.bias).masked_fill(~summary.known, -float("inf"))
 
 
-def discriminant(found: Stored, shrinkage: float) -> Discriminant:
+def discriminant(stored: MemoryFeatures, shrinkage: float) -> Discriminant:
     """w_c = Σ⁻¹ μ_c and b_c = −½ μ_cᵀ Σ⁻¹ μ_c."""
-    classes = class_means(found)
-    spread = within_class_covariance(found, classes.means)
-    weight = torch.linalg.solve(shrunk(spread, shrinkage), classes.means.T).T
+    classes = class_means(stored)
+    covariance = within_class_covariance(stored, classes.means)
+    weight = torch.linalg.solve(shrunk(covariance, shrinkage), classes.means.T).T
     return Discriminant(weight, -(weight * classes.means).sum(1) / 2, classes.known)
 
 
-def within_class_covariance(found: Stored, means: Tensor) -> Tensor:
+def within_class_covariance(stored: MemoryFeatures, means: Tensor) -> Tensor:
     """The within-class covariance of the features, [d, d]."""
-    used = found.own.sum(1, keepdim=True)
-    apart = (found.z - found.own @ means) * used
-    return apart.T @ apart / used.sum().clamp(min=1)
+    used = stored.labels.sum(1, keepdim=True)
+    centred = (stored.z - stored.labels @ means) * used
+    return centred.T @ centred / used.sum().clamp(min=1)
 
 
 def shrunk(covariance: Tensor, shrinkage: float) -> Tensor:

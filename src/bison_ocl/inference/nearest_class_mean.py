@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from bison_ocl.inference.features import Stored, shown, stored
+from bison_ocl.inference.features import MemoryFeatures, memory_features, query_features
 from bison_ocl.memory.memory import Memory
 from bison_ocl.nets.heads import squared_distances, unit
 from bison_ocl.nets.net import Net
@@ -30,19 +30,17 @@ class NearestClassMean:
     """with mirror images of stored images and of those to classify"""
 
     def summarise(self, net: Net, memory: Memory, classes: int) -> Means:
-        found = class_means(stored(net, memory, classes, self.normalise, self.mirror))
-        return Means(unit(found.means), found.known) if self.normalise else found
+        stored = memory_features(net, memory, classes, self.normalise, self.mirror)
+        means = class_means(stored)
+        return Means(unit(means.means), means.known) if self.normalise else means
 
     def scores(self, net: Net, summary: Means, x: Tensor) -> Tensor:
-        return nearest_mean(shown(net, x, self.normalise, self.mirror), summary)
+        """−‖z − μ_c‖²; a class without a stored image is never nearest."""
+        z = query_features(net, x, self.normalise, self.mirror)
+        return (-squared_distances(z, summary.means)).masked_fill(~summary.known, -float("inf"))
 
 
-def class_means(found: Stored) -> Means:
+def class_means(stored: MemoryFeatures) -> Means:
     """μ_c over all stored images of class c; zero for a class without one."""
-    count = found.own.sum(0)
-    return Means(found.own.T @ found.z / count.clamp(min=1)[:, None], count > 0)
-
-
-def nearest_mean(z: Tensor, means: Means) -> Tensor:
-    """Scores −‖z − μ_c‖²; a class without a stored image is never nearest. z: [B, d] -> [B, C]"""
-    return (-squared_distances(z, means.means)).masked_fill(~means.known, -float("inf"))
+    count = stored.labels.sum(0)
+    return Means(stored.labels.T @ stored.z / count.clamp(min=1)[:, None], count > 0)

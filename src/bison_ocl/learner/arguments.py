@@ -70,7 +70,7 @@ class Arguments:
 
     @property
     def mirrors(self) -> bool:
-        """Whether the rule of inference reads mirror images of the memory, too."""
+        """Whether the inference rule also reads mirror images of the memory."""
         return bool(getattr(self.rule or getattr(self.method, "rule", None), "mirror", False))
 
     @property
@@ -103,15 +103,15 @@ def checked(
     found = Arguments(
         execution=Execution(device, checked_precision(precision), folder, own_module),
         module=backbone,
-        memory=whole("memory", memory),
-        seed=whole("seed", seed),
-        classes=None if classes is None else whole("classes", classes),
-        task_gap=None if task_gap is None else whole("task_gap", task_gap),
-        refresh=whole("refresh", refresh),
+        memory=whole_number("memory", memory),
+        seed=whole_number("seed", seed),
+        classes=None if classes is None else whole_number("classes", classes),
+        task_gap=None if task_gap is None else whole_number("task_gap", task_gap),
+        refresh=whole_number("refresh", refresh),
         method=method_of(method, settings),
         rule_name=rule,
-        calibration=whole("calibration", calibration),
-        image_size=None if image_size is None else whole("image_size", image_size),
+        calibration=whole_number("calibration", calibration),
+        image_size=None if image_size is None else whole_number("image_size", image_size),
         normalise=mean_and_deviation(normalise, backbone),
     )
     check_backbone(backbone, found.method)
@@ -121,7 +121,7 @@ def checked(
     return found
 
 
-def whole(name: str, value: Any) -> int:
+def whole_number(name: str, value: Any) -> int:
     """A whole number of Python or numpy, refused if out of range."""
     try:
         number = -1 if isinstance(value, bool) else index(value)

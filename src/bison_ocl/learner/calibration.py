@@ -77,10 +77,10 @@ class Fit:
 def fit(snapshot: Snapshot, held_back: Sequence[Arrival]) -> Fit:
     """The temperature of a snapshot, fitted on images held back or, if they are few, by rule."""
     place = {label: i for i, label in enumerate(snapshot.labels)}
-    known = [one for one in held_back if one.label in place]
-    found = None
+    known = [arrival for arrival in held_back if arrival.label in place]
+    temperature = None
     if len(known) >= FEWEST:
-        y = torch.tensor([place[one.label] for one in known])
-        found = fitted(snapshot.scores(torch.stack([one.image for one in known])), y)
+        y = torch.tensor([place[arrival.label] for arrival in known])
+        temperature = fitted(snapshot.scores(torch.stack([a.image for a in known])), y)
     default = by_rule(snapshot.engine.method, snapshot.rule)
-    return Fit(found or default, snapshot.step, len(place))
+    return Fit(temperature or default, snapshot.step, len(place))

@@ -24,32 +24,32 @@ class HeldBack:
         """With some of the arrivals, and the others: every tenth, if its label has too few."""
         if not self.room:
             return self, list(arrivals)
-        mine, others = self, []
-        for one in arrivals:
-            mine = replace(mine, offered=mine.offered + 1)
-            if mine.offered % EVERY or not mine.wants(one.label):
-                others.append(one)
+        held_back, others = self, []
+        for arrival in arrivals:
+            held_back = replace(held_back, offered=held_back.offered + 1)
+            if held_back.offered % EVERY or not held_back.wants(arrival.label):
+                others.append(arrival)
             else:
-                mine = mine.with_one(one)
-        return mine, others
+                held_back = held_back.with_arrival(arrival)
+        return held_back, others
 
     def wants(self, label: Hashable) -> bool:
         counts = self.counts
         return counts[label] < max(1, self.room // len({label, *counts}))
 
-    def with_one(self, one: Arrival) -> HeldBack:
+    def with_arrival(self, arrival: Arrival) -> HeldBack:
         """With one more; if all places are taken, the label with most loses its oldest."""
         kept = self.kept
         if len(kept) == self.room:
             ((largest, _),) = self.counts.most_common(1)
             oldest = next(i for i, other in enumerate(kept) if other.label == largest)
             kept = kept[:oldest] + kept[oldest + 1 :]
-        return replace(self, kept=(*kept, one))
+        return replace(self, kept=(*kept, arrival))
 
     def without(self, ids: set[Hashable], labels: set[Hashable]) -> HeldBack:
-        left = tuple(one for one in self.kept if not (one.id in ids or one.label in labels))
+        left = tuple(a for a in self.kept if not (a.id in ids or a.label in labels))
         return replace(self, kept=left)
 
     @property
     def counts(self) -> Counter[Hashable]:
-        return Counter(one.label for one in self.kept)
+        return Counter(arrival.label for arrival in self.kept)

@@ -123,6 +123,14 @@ def plain_labels(labels: Any) -> list[Hashable]:
     return [plain(value) for value in values]
 
 
+def class_labels(labels: Any) -> list[Hashable]:
+    """Labels to learn: plain values but None, by which `predict` rejects an image."""
+    found = plain_labels(labels)
+    if None in found:
+        raise UserError("a label is None, which predict returns for rejections: leave it out")
+    return found
+
+
 def plain_names(names: Any) -> set[Hashable]:
     """Labels or ids to forget, in any order."""
     values = names.tolist() if hasattr(names, "tolist") else names
@@ -184,7 +192,7 @@ def encode(label: Hashable) -> Any:
         return label
     raise UserError(
         f"label {label!r} of type {type(label).__name__} cannot be saved: "
-        f"use strings, numbers, booleans, None or tuples of them"
+        f"use strings, numbers, booleans or tuples of them"
     )
 
 

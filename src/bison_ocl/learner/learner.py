@@ -15,14 +15,22 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import checked, least_probability
 from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.images.convert import is_single, to_bytes
-from bison_ocl.learner.kept.view import MemoryView, view
-from bison_ocl.learner.labels import Labels, for_images, plain_ids, plain_labels, plain_names
+from bison_ocl.learner.labels import (
+    Labels,
+    class_labels,
+    for_images,
+    plain_ids,
+    plain_labels,
+    plain_names,
+)
+from bison_ocl.learner.memory_view import MemoryView, view
 from bison_ocl.learner.predicting import REFRESH, Predicting
 from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved.reading import SavedLearner
@@ -35,7 +43,7 @@ from bison_ocl.methods.method import Method
 from bison_ocl.nets.module import Normalise
 from bison_ocl.nets.precision import Precision
 from bison_ocl.state import State
-from bison_ocl.threads import Turns
+from bison_ocl.threads import Lock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +58,7 @@ def entered(f: Callable[Concatenate[Learner, P], T]) -> Callable[Concatenate[Lea
 
     @wraps(f)
     def call(self: Learner, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with self._turns, torch.inference_mode(False), self._training.execution.active():
+        with self._lock, torch.inference_mode(False), self._training.execution.active():
             predicting = vars(self._predicting).copy()
             try:
                 with self._training.atomic():
@@ -137,7 +145,7 @@ class Learner:
         self.method = made.method
         self._training, self._predicting = Training(made), Predicting()
         self._counts = Prequential()
-        self._turns = Turns()
+        self._lock = Lock()
 
     # --- learning ---
 
@@ -195,7 +203,7 @@ class Learner:
         self, images: Any, labels: Iterable[Hashable], ids: Iterable[Hashable] | None
     ) -> list[Arrival]:
         x, single = self._bytes(images), is_single(images)
-        y = plain_labels(for_images(single, labels))
+        y = class_labels(for_images(single, labels))
         if len(x) != len(y):
             raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
         self._training.check(x, y)
@@ -231,7 +239,7 @@ class Learner:
 
         They leave the memory, the images that wait, class means and the next file, and are never
         replayed again. A forgotten label leaves the predictions and `metrics.by_label`, its class
-        vectors are drawn anew, and it counts as new if it returns. The weights keep what they
+        vectors are drawn again, and it counts as new if it returns. The weights keep what they
         learned: only a learner trained without the images knows nothing of them. Earlier files are
         the caller's to delete.
         """
@@ -260,15 +268,15 @@ class Learner:
         sure = (snapshot.probabilities(scores).amax(1) >= least).tolist()
         return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
 
-    def predict_proba(self, images: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    def predict_proba(self, images: Any) -> NDArray[np.float32]:
         """One row per image, one column per entry of `labels`: softmax of scores / temperature.
 
         The temperature is fitted on the images that `calibration` holds back. Without them it is 1
         for the logits of a head, and 0.1 for nearest class mean, whose scores are −‖z − μ_c‖².
         """
         snapshot, scores = self._scores(images)
-        array: np.ndarray[Any, np.dtype[Any]] = snapshot.probabilities(scores).numpy()
-        return array
+        probabilities: NDArray[np.float32] = snapshot.probabilities(scores).numpy()
+        return probabilities
 
     def score(self, images: Any, labels: Iterable[Hashable]) -> float:
         """Accuracy on labelled images, which are not learned from."""
@@ -298,7 +306,7 @@ class Learner:
         return to_bytes(images, self._training.arguments.image_size)
 
     def _current(self) -> Snapshot:
-        return self._predicting.current(self._training, self._turns)
+        return self._predicting.current(self._training, self._lock)
 
     # --- files ---
 
@@ -380,7 +388,7 @@ class Learner:
         """An independent copy."""
         twin = object.__new__(type(self))
         fresh = {"_training": copy.copy(self._training), "_predicting": Predicting()}
-        vars(twin).update(vars(self) | fresh | {"_turns": Turns()})
+        vars(twin).update(vars(self) | fresh | {"_lock": Lock()})
         return twin
 
     @entered
@@ -408,11 +416,12 @@ class Learner:
     def summary(self) -> str:
         """Method, classes, steps, memory, device and accuracy, one line each."""
         counts, training = self._counts, self._training
+        waiting = len(training.waiting)
         tested = f"{counts.accuracy:.1%} of {counts.images:,}" if counts.images else "not tested"
         lines = {
             "method": self.method.title or name_of(type(self.method)),
             "classes": f"{len(training.labels)}",
-            "steps": f"{training.steps:,}, {len(training.waiting)} images waiting",
+            "steps": f"{training.steps:,}, {waiting} image{'s' * (waiting != 1)} waiting",
             "memory": f"{training.filled:,} of {training.arguments.memory:,} images",
             "device": training.execution.device,
             "accuracy": tested,

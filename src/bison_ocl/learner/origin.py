@@ -27,10 +27,11 @@ class Origin:
         """A state for images of a shape, with heads of so many rows."""
         made = self.arguments
         if self._backbone is None:
-            asked_for = made.execution.backbone(made.method, shape)
-            self._backbone = asked_for
-            if made.module is not None:
-                self._backbone = ModuleBackbone(made.module, shape, made.normalise)
+            self._backbone = (
+                made.execution.backbone(made.method, shape)
+                if made.module is None
+                else ModuleBackbone(made.module, shape, made.normalise)
+            )
         me = first_state(
             made.method,
             made.seed,

@@ -1,4 +1,4 @@
-"""Which snapshot answers a prediction, and when the next one is taken."""
+"""Choice of the snapshot that answers a prediction, and of the time for the next one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 from bison_ocl.errors import UserError
 from bison_ocl.learner.calibration import Fit, fit
 from bison_ocl.learner.schedule import affordable, is_due
-from bison_ocl.learner.snapshot import Snapshot, taken
+from bison_ocl.learner.snapshot import Snapshot, take_snapshot
 from bison_ocl.learner.training import Training
-from bison_ocl.threads import Turns
+from bison_ocl.threads import Lock
 
 REFRESH = 20
 """steps that a snapshot may be old; a small memory affords newer ones"""
@@ -27,18 +27,18 @@ class Predicting:
         self.fit: Fit | None = None
         """the temperature in use"""
 
-    def current(self, training: Training, turns: Turns) -> Snapshot:
+    def current(self, training: Training, lock: Lock) -> Snapshot:
         """The newest snapshot, taken now if it is due and no other thread is learning."""
         snapshot = self.snapshot  # another thread may replace it at any time
-        if snapshot is not None and not turns.taken(wait=False):
+        if snapshot is not None and not lock.acquire(blocking=False):
             self.asked = True
             return snapshot
         if snapshot is None:
-            turns.taken(wait=True)
+            lock.acquire()
         try:
             return self.refreshed(training)
         finally:
-            turns.given_back()
+            lock.release()
 
     def refreshed(self, training: Training) -> Snapshot:
         """The snapshot, taken now if it is due; the caller keeps other threads from learning."""
@@ -57,7 +57,7 @@ class Predicting:
 
     def is_due(self, training: Training) -> bool:
         """Whether the next prediction takes a new snapshot."""
-        return is_due(training.steps, self.snapshot, training.news, spacing(training))
+        return is_due(training.steps, self.snapshot, training.new_class_at, spacing(training))
 
     def after_step(self, training: Training) -> None:
         """Take the snapshot that another thread asked for and did not wait for."""
@@ -74,7 +74,7 @@ class Predicting:
 
 
 def spacing(training: Training) -> float:
-    """Steps between snapshots, but for those soon after a new class."""
+    """Steps between snapshots, except soon after a new class."""
     made = training.arguments
     if made.by_heads:
         return 1
@@ -91,4 +91,4 @@ def of_now(training: Training) -> Snapshot:
     with torch.inference_mode(False), training.execution.active():
         training.warn_of_refused_steps()
         rule, labels = training.arguments.rule, training.labels
-        return taken(training.engine, rule, training.me, labels, training.steps)
+        return take_snapshot(training.engine, rule, training.me, labels, training.steps)

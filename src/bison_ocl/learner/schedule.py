@@ -17,15 +17,15 @@ USUAL = 20
 """images of a step, old and new, for which a method declares its passes"""
 
 
-def is_due(step: int, snapshot: Snapshot | None, news: int, spacing: float) -> bool:
-    """Whether a snapshot is too old at a step. news: the last step that met a new class.
+def is_due(step: int, snapshot: Snapshot | None, new_class_at: int, spacing: float) -> bool:
+    """Whether a snapshot is too old at a step. new_class_at: the last step that met a new class.
 
     At least every `spacing` steps, and soon after a new class: when three times as many steps have
     passed since then as at the last snapshot.
     """
     if snapshot is None or step - snapshot.step >= spacing:
         return True
-    return step > snapshot.step and step - news >= 3 * (snapshot.step - news)
+    return step > snapshot.step and step - new_class_at >= 3 * (snapshot.step - new_class_at)
 
 
 def affordable(passes: int, method: Method, frozen: bool) -> float:

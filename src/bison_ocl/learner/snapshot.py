@@ -1,4 +1,4 @@
-"""What predictions are answered from: a network, what its rule of inference needs, and labels.
+"""Snapshot of a learner, which answers predictions: network, summary of the memory, labels.
 
 Learning continues meanwhile: a snapshot shares neither memory rows nor a CUDA graph's buffers.
 """
@@ -54,13 +54,15 @@ class Snapshot:
         return (scores / self.temperature).softmax(1)
 
 
-def taken(engine: Engine, rule: Rule | None, me: State, labels: Labels, step: int) -> Snapshot:
-    """The snapshot of a state that is learned from no further while this lasts."""
+def take_snapshot(
+    engine: Engine, rule: Rule | None, me: State, labels: Labels, step: int
+) -> Snapshot:
+    """The snapshot of a state; no step may run meanwhile."""
     me = me.averaged()
     summary = engine.summarise(me)
     if rule is not None:
         summary = engine.summarise_by(rule, me, summary)
     me = replace(me, memory=me.memory.without_rows())
     if me.seed.is_cuda:  # where a graph writes over its buffers
-        me, summary = tree.map_leaves(torch.clone, (me, summary))
+        me, summary = tree.copied((me, summary))
     return Snapshot(engine, rule, me, summary, tuple(labels.all), tuple(labels.numbers), step)

@@ -50,11 +50,11 @@ class Training:
         self.classes, self.task_gap = arguments.classes, arguments.task_gap
         self.waiting: list[Arrival] = []
         self.held_back = HeldBack(arguments.calibration)
-        self.body: Eager | None = None
+        self.stepper: Eager | None = None
         self.pace: Pace | None = None
         self.loss: Tensor | None = None
-        self.steps, self.news = 0, 0
-        """steps taken, and how many there were when a class was new last"""
+        self.steps, self.new_class_at = 0, 0
+        """steps taken, and how many of them when a class was new last"""
         self.ids: dict[int, Hashable] = {}
         """the caller's ids by number of arrival: step · stream batch + place in the batch"""
         self.warned = False
@@ -62,7 +62,7 @@ class Training:
     @property
     def me(self) -> State | None:
         """The state; None before the first image."""
-        return None if self.body is None else self.body.me
+        return None if self.stepper is None else self.stepper.me
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -88,7 +88,7 @@ class Training:
 
     def check(self, x: Tensor, labels: Sequence[Hashable]) -> None:
         """Refuse images of another shape, and labels beyond the limit."""
-        unlearned = (one.label for one in (*self.held_back.kept, *self.waiting))
+        unlearned = (arrival.label for arrival in (*self.held_back.kept, *self.waiting))
         self.labels.check_room([*unlearned, *labels])
         self.check_shape(x)
 
@@ -96,12 +96,13 @@ class Training:
         if len(x) and self.shape and tuple(x.shape[1:]) != self.shape:
             _, height, width = self.shape
             raise UserError(
-                f"images are {x.shape[2]}x{x.shape[3]}, earlier ones {height}x{width}: resize them"
+                f"images are {x.shape[2]}x{x.shape[3]}, earlier ones {height}x{width}: "
+                "resize them, or make a learner with image_size="
             )
 
     def enqueue(self, arrivals: Sequence[Arrival]) -> None:
         """Let images wait for their batch; the first one decides about the network."""
-        if arrivals and self.body is None:
+        if arrivals and self.stepper is None:
             shape, closed = tuple(arrivals[0].image.shape), self.classes is not None
             self._warn_of_large_images(shape)
             self.start(self.origin.state(shape, self.classes or FIRST_CAPACITY, closed))
@@ -125,26 +126,26 @@ class Training:
         """Learn from the oldest images that wait, a batch or fewer; nothing is read back."""
         size = self.arguments.method.stream_batch
         batch, left = self.waiting[:size], self.waiting[size:]
-        labels = self.labels.added(one.label for one in batch)
+        labels = self.labels.added(arrival.label for arrival in batch)
         fresh = len(labels) > len(self.labels)
-        body = self.with_room_for(labels.rows)
-        if fresh and self.task_gap is not None and self.steps - self.news >= self.task_gap:
-            body.end_task()
-        y = torch.tensor([labels.number(one.label) for one in batch])
-        new = Batch(torch.stack([one.image for one in batch]), y)
+        stepper = self.with_room_for(labels.rows)
+        if fresh and self.task_gap is not None and self.steps - self.new_class_at >= self.task_gap:
+            stepper.end_task()
+        y = torch.tensor([labels.number(arrival.label) for arrival in batch])
+        new = Batch(torch.stack([arrival.image for arrival in batch]), y)
         try:
-            self.loss = body.step(self.execution.moved(new))
+            self.loss = stepper.step(self.execution.moved(new))
             if self.pace is not None:
                 self.pace.queued()
         except UserError as error:
             raise Unlearnable(str(error)) from error
         self._remember_ids(batch, self.steps * size)
         self.steps += 1
-        self.news = self.steps if fresh else self.news
+        self.new_class_at = self.steps if fresh else self.new_class_at
         self.labels, self.waiting = labels, left
 
     def _remember_ids(self, batch: Sequence[Arrival], first: int) -> None:
-        named = {first + i: one.id for i, one in enumerate(batch) if one.id is not None}
+        named = {first + i: a.id for i, a in enumerate(batch) if a.id is not None}
         if named:
             self.ids = self.ids | named
         if len(self.ids) > 2 * self.arguments.memory + len(batch):
@@ -159,29 +160,29 @@ class Training:
     def end_task(self) -> None:
         """End the current task; from now on only the caller ends tasks."""
         self.task_gap = None
-        if self.body is not None:
-            self.body.end_task()
+        if self.stepper is not None:
+            self.stepper.end_task()
 
     def open_to_more_classes(self) -> None:
         """Let heads grow beyond the number of classes that was given."""
         self.classes, self.labels = None, self.labels.without_limit()
-        if self.body is not None:
-            self.body.take(replace(self.body.me, closed=False))
+        if self.stepper is not None:
+            self.stepper.take(replace(self.stepper.me, closed=False))
 
     def with_room_for(self, rows: int) -> Eager:
         """The stepper with rows for all classes; heads double in size, and keep their old rows."""
-        assert self.body is not None
-        while rows > self.body.me.classes:
-            self.body.take(self.origin.larger(self.body.me))
-        return self.body
+        assert self.stepper is not None
+        while rows > self.stepper.me.classes:
+            self.stepper.take(self.origin.larger(self.stepper.me))
+        return self.stepper
 
     def forget(self, ids: set[Hashable], labels: set[Hashable]) -> int:
         """Remove images from memory and queue, and make labels unseen; how many images left."""
-        waiting = [one for one in self.waiting if not (one.id in ids or one.label in labels)]
+        waiting = [a for a in self.waiting if not (a.id in ids or a.label in labels)]
         held_back = self.held_back.without(ids, labels)
         gone = len(self.waiting) - len(waiting) + len(self.held_back.kept) - len(held_back.kept)
         self.waiting, self.held_back = waiting, held_back
-        numbers = [self.labels.number(one) for one in self.labels.all if one in labels]
+        numbers = [self.labels.number(label) for label in self.labels.all if label in labels]
         if self.me is not None:
             rows = rows_in_use(self.me.memory)
             kept = [
@@ -218,7 +219,7 @@ class Training:
 
     def start(self, me: State) -> None:
         """Continue from a state."""
-        self.body, self.pace = self.execution.stepper(self.engine, me), self.execution.pace()
+        self.stepper, self.pace = self.execution.stepper(self.engine, me), self.execution.pace()
         self.steps = int(me.step)
 
     @contextmanager
@@ -226,13 +227,13 @@ class Training:
         """Undo everything inside the block if it fails."""
         before = vars(self).copy()
         try:
-            with nullcontext() if self.body is None else self.body.atomic():
+            with nullcontext() if self.stepper is None else self.stepper.atomic():
                 yield
         except BaseException as error:
             vars(self).update(before)
             if isinstance(error, Unlearnable) and self.steps == 0:
                 # Refused images must not fix the image shape.
-                self.origin, self.body, self.waiting = Origin(self.arguments), None, []
+                self.origin, self.stepper, self.waiting = Origin(self.arguments), None, []
                 self.held_back = HeldBack(self.arguments.calibration)
             raise
 
@@ -246,9 +247,9 @@ class Training:
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and deep copies: the state without its graphs, which are captured again."""
-        return vars(self) | {"body": self.me, "pace": None}
+        return vars(self) | {"stepper": self.me, "pace": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)
-        if kept["body"] is not None:
-            self.start(kept["body"])
+        if kept["stepper"] is not None:
+            self.start(kept["stepper"])

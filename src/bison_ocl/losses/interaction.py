@@ -15,15 +15,16 @@ from bison_ocl.nets.heads import cosine, unit
 def proxy_anchor(
     z: Tensor, y: Tensor, w: Tensor, gamma: float, delta: float, classes: Tensor
 ) -> Tensor:
-    """Pull features to their class's proxy, push them from the others. z: [B, d], w: [C, d]
+    """Mean over P of log(1 + Σ_{y_i=c} e^{−γ(s−δ)}) + mean over W of log(1 + Σ_{y_i≠c} e^{γ(s+δ)})
 
-    `classes` [C] is the mask of the proxies that act as negatives and count in W.
+    s = cos(z_i, w_c); P: the classes of the batch; W: the mask `classes` [C] of the proxies that
+    repel features of other classes. z: [B, d], y: [B], w: [C, d]
     """
     similarity = cosine(z, w)
-    own = one_hot(y, w.shape[0])
-    pull = log_one_plus_sum(-gamma * (similarity - delta), own)
-    push = log_one_plus_sum(gamma * (similarity + delta), ~own)
-    return pull.sum() / own.any(0).sum() + (push * classes).sum() / classes.sum()
+    positive = one_hot(y, w.shape[0])
+    pull = log_one_plus_sum(-gamma * (similarity - delta), positive)
+    push = log_one_plus_sum(gamma * (similarity + delta), ~positive)
+    return pull.sum() / positive.any(0).sum() + (push * classes).sum() / classes.sum()
 
 
 def log_one_plus_sum(exponents: Tensor, chosen: Tensor) -> Tensor:

@@ -7,9 +7,9 @@ from torch import Tensor
 
 
 def supervised_contrastive(v: Tensor, y: Tensor, temperature: float) -> Tensor:
-    """−log of each view's pull to the others of its class, mean over them and over the views.
+    """−1/B Σ_a 1/|P(a)| Σ_{p∈P(a)} log(e^{v_a·v_p/τ} / Σ_{q≠a} e^{v_a·v_q/τ})
 
-    v: [B, d], unit rows; y: [B]. A view without another of its class adds nothing.
+    P(a): other views of a's class; a view without one adds nothing. v: [B, d], unit rows; y: [B]
     """
     similarity = v @ v.T / temperature
     itself = torch.eye(len(v), dtype=torch.bool, device=v.device)

@@ -1,4 +1,4 @@
-"""The methods by name; a class is imported when it is asked for, one from outside by the user."""
+"""Methods by name; a class is imported on first use, one from outside if the user names it."""
 
 from __future__ import annotations
 
@@ -33,23 +33,22 @@ METHODS = {
 }
 
 
-def named(text: str) -> str:
+def registered_name(text: str) -> str:
     """The name of a method that the user gives by name or by file, `path/to/mine.py:Mine`.
 
-    One from outside the package is imported here, and known by its name from then on; a name that
-    nobody knows stays as it is.
+    A method from outside the package is imported and registered; an unknown name is returned as is.
     """
-    if text in METHODS or text in outside.GUESTS:
+    if text in METHODS or text in outside.REGISTERED:
         return text
     if outside.is_reference(text):
-        return outside.admit(outside.read(text))
+        return outside.register_file(outside.read(text))
     packages = outside.installed()
-    return outside.admit_installed(packages[text]) if text in packages else text
+    return outside.register_installed(packages[text]) if text in packages else text
 
 
 def method_class(text: str) -> type[Method]:
     """The class of a method that the user names."""
-    found = known(named(text))
+    found = known_class(registered_name(text))
     if found is None and text.endswith(".py"):
         raise UserError(f"{text}: expected the file and its class, such as {text}:Mine")
     if found is None:
@@ -57,13 +56,13 @@ def method_class(text: str) -> type[Method]:
     return found
 
 
-def known(name: str) -> type[Method] | None:
-    """The class of a method of the package, or of one that the user has named; for names in files.
+def known_class(name: str) -> type[Method] | None:
+    """The class of a method of the package or of a registered one; None for any other name.
 
-    None where a file names another: that is no reason to import code.
+    Names in files are looked up here: a file is no reason to import code.
     """
-    if name in outside.GUESTS:
-        return outside.GUESTS[name].method
+    if name in outside.REGISTERED:
+        return outside.REGISTERED[name].method
     if name not in METHODS:
         return None
     module, _, attribute = METHODS[name].rpartition(".")

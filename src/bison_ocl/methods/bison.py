@@ -79,8 +79,8 @@ class Bison(NearestMean):
         w = me.net.weight
         if self.pal != "off":  # Eq. 3: features shape the vectors of a classifier, their proxies
             z, y, head = (z_m, old.y, "stream") if self.pal == "bs" else (z_d, new.y, "buffer")
-            rows = me.seen if self.pal_seen_only else me.live
-            loss = loss + self.beta * proxy_anchor(z, y, w(head), self.gamma, self.delta, rows)
+            proxies = me.seen if self.pal_seen_only else me.live
+            loss = loss + self.beta * proxy_anchor(z, y, w(head), self.gamma, self.delta, proxies)
         if self.paf != "off":  # Eq. 4: over the labels of the previous buffer batch
             taught, teacher = ("buffer", "stream") if self.paf == "sb" else ("stream", "buffer")
             loss = loss + self.lambda_ * alignment(w(taught), w(teacher), me.extra["previous"])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bison_ocl import bounds, look
 from bison_ocl.methods import METHODS
-from bison_ocl.methods.outside import GUESTS
+from bison_ocl.methods.outside import REGISTERED
 
 if TYPE_CHECKING:
     from bison_ocl.methods.method import Method
@@ -45,16 +45,16 @@ class File(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         """The value of a name at the top of the file; a class as its declaration."""
-        self[name] = self._found(name)
+        self[name] = self._evaluated(name)
         return self[name]
 
-    def _found(self, name: str) -> Any:
+    def _evaluated(self, name: str) -> Any:
         for node in self.body:
             if isinstance(node, ast.ClassDef) and node.name == name:
                 return Declared(self, node)
-            if isinstance(node, ast.Assign) and name_of(node.targets[0]) == name:
+            if isinstance(node, ast.Assign) and identifier(node.targets[0]) == name:
                 return self.value(node.value)
-            if isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names]:
+            if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
                 light = node.module == look.__name__  # needs no torch, and a look is called
                 return getattr(look, name) if light else of_module(node.module or "")[name]
         raise KeyError(name)
@@ -87,20 +87,22 @@ class Declared:
         for node in self.node.body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                found[name_of(target)] = self.file, node.value
+                found[identifier(target)] = self.file, node.value
         return found
 
     @cached_property
     def bases(self) -> list[Declared]:
-        found = [self.file[name_of(base)] for base in self.node.bases]
+        found = [self.file[identifier(base)] for base in self.node.bases]
         return [base for base in found if isinstance(base, Declared)]
 
     def settings(self, data: str = "", chosen: Mapping[str, Any] = EMPTY) -> dict[str, Any]:
         """The settings on a dataset, by the names of their fields. chosen: values, or their text"""
         fields, presets = self.fields, self.presets.get(data, {})
-        values = {name: one.default for name, one in fields.items()} | dict(presets)
-        said = {name: chosen[one.name] for name, one in fields.items() if one.name in chosen}
-        return values | {name: as_type(type(values[name]), said[name]) for name in said}
+        values = {name: setting.default for name, setting in fields.items()} | dict(presets)
+        for name, setting in fields.items():
+            if setting.name in chosen:
+                values[name] = as_type(type(values[name]), chosen[setting.name])
+        return values
 
     @cached_property
     def fields(self) -> dict[str, Setting]:
@@ -110,9 +112,9 @@ class Declared:
             found |= base.fields
         for node, after in zip(self.node.body, [*self.node.body[1:], None], strict=True):
             if isinstance(node, ast.AnnAssign) and node.value is not None:
-                name, kind = name_of(node.target), ast.unparse(node.annotation)
+                name, kind = identifier(node.target), ast.unparse(node.annotation)
                 if not kind.startswith("ClassVar"):
-                    default, meaning = self.file.value(node.value), words(after)
+                    default, meaning = self.file.value(node.value), docstring(after)
                     meaning = meaning or (found[name].meaning if name in found else "")
                     found[name] = Setting(name.rstrip("_"), default, values_of(kind), meaning)
         return found
@@ -123,15 +125,17 @@ def as_type(kind: type, value: Any) -> Any:
     return str(value).lower() == "true" if kind is bool else kind(value)
 
 
-def name_of(node: ast.expr) -> str:
-    """The name that an expression is; none if it is something else."""
+def identifier(node: ast.expr) -> str:
+    """The name that an expression consists of; empty for any other expression."""
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def words(node: ast.stmt | None) -> str:
+def docstring(below: ast.stmt | None) -> str:
     """The docstring of a field: a string below it."""
-    documented = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return str(node.value.value) if documented else ""  # type: ignore[union-attr]
+    match below:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return text
+    return ""
 
 
 def values_of(kind: str) -> str:
@@ -167,8 +171,8 @@ def facts(name: str) -> type[Method] | Declared | None:
     None where a file of records names a method that is neither of the package nor named by the
     user: that is no reason to import code.
     """
-    if name in GUESTS:
-        return GUESTS[name].method
+    if name in REGISTERED:
+        return REGISTERED[name].method
     return declared(name) if name in METHODS else None
 
 

@@ -78,10 +78,10 @@ class DERPlusPlus(Method):
         loss = self.on_stream(me, logits[0], views[0].y)
         if not stored:
             return loss
-        replay = cross_entropy(logits[1], views[1].y, self.rows(me))
+        replay = cross_entropy(logits[1], views[1].y, self.softmax_classes(me))
         targets = (each.repeat(len(views[-1]) // len(each), 1) for each in stored)
         return loss + self.beta * replay + self.alpha * dark_experience(logits[-1], *targets)
 
     def on_stream(self, me: State, logits: Tensor, y: Tensor) -> Tensor:
         """Cross-entropy on the stream batch."""
-        return cross_entropy(logits, y, self.rows(me))
+        return cross_entropy(logits, y, self.softmax_classes(me))

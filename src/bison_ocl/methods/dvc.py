@@ -65,12 +65,12 @@ class DVC(Method):
 
     def stream_loss(self, me: State, new: Batch) -> Tensor:
         """λ1 CE + λ2 negative entropy + λ3 distance, on [originals; augmented] of any batch."""
-        rows = self.rows(me)
+        classes = self.softmax_classes(me)
         logits = me.net(new.x, "linear")
         z = torch.stack(logits.chunk(2))
-        joint = me.net.logits(z.masked_fill(~rows, 0), "joint")
-        ce = cross_entropy(logits, new.y, rows)
-        return self.lambda1 * ce + dual_view(z, joint, rows, self.lambda2, self.lambda3)
+        joint = me.net.logits(z.masked_fill(~classes, 0), "joint")
+        ce = cross_entropy(logits, new.y, classes)
+        return self.lambda1 * ce + dual_view(z, joint, classes, self.lambda2, self.lambda3)
 
     def settled_at(self, me: State) -> int:
         return min(self.subsample, me.memory.capacity)
@@ -84,17 +84,18 @@ class DVC(Method):
         (views,) = self.view(me, pool, name="replay view")
         ahead = me.net.step(g, self.lr)
         mode: Mode = "train" if self.mgi_bn_side_effect else "batch"
-        harm = self.sizes(me, ahead, views, "batch") - self.sizes(me, me.net, views, mode)
+        after = self.gradient_sizes(me, ahead, views, "batch")
+        harm = after - self.gradient_sizes(me, me.net, views, mode)
         best = harm.topk(min(self.buffer_batch, len(pool))).indices
         replay, h = me.grad(self.stream_loss, views[torch.cat([best, best + len(pool)])])
         return Update(stream + replay, tree.add(g, h))
 
-    def sizes(self, me: State, net: Net, views: Batch, mode: Mode) -> Tensor:
+    def gradient_sizes(self, me: State, net: Net, views: Batch, mode: Mode) -> Tensor:
         """The gradient size of each original; the augmented ones only share the pass."""
         n = len(views) // 2
         z = net.features(views.x, mode)[:n]
-        rows = self.rows(me)
-        return gradient_size(z, net.logits(z, "linear"), views.y[:n], rows)
+        logits = net.logits(z, "linear")
+        return gradient_size(z, logits, views.y[:n], self.softmax_classes(me))
 
 
 def gradient_size(z: Tensor, logits: Tensor, y: Tensor, classes: Tensor) -> Tensor:
@@ -106,18 +107,16 @@ def gradient_size(z: Tensor, logits: Tensor, y: Tensor, classes: Tensor) -> Tens
     return (p - one_hot(y, logits.shape[-1]).to(p.dtype)).abs().sum(-1) * z.abs().sum(-1)
 
 
-def dual_view(
-    z: Tensor, joint: Tensor, classes: Tensor, information: float, agreement: float
-) -> Tensor:
+def dual_view(z: Tensor, joint: Tensor, classes: Tensor, lambda2: float, lambda3: float) -> Tensor:
     """λ2 · mean of Σ p̄ ln p̄ over the three predictions + λ3 · mean |joint − view|.
 
     z: logits [2, B, C] of both views, joint: [B, C] of the pair; classes: bool [C], those that
-    count; `information` is λ2, `agreement` λ3.
+    count.
     """
     logits = torch.cat([z, joint[None]]).masked_fill(~classes, -float("inf"))
     p = logits.softmax(-1)
     apart = (p[2] - p[:2]).abs().mean((0, 1)).sum() / classes.sum()
-    return information * negative_entropy(p.mean(1), classes).mean() + agreement * apart
+    return lambda2 * negative_entropy(p.mean(1), classes).mean() + lambda3 * apart
 
 
 def negative_entropy(p: Tensor, classes: Tensor) -> Tensor:

@@ -48,7 +48,7 @@ class ERACE(Method):
 
     def masked_ce(self, me: State, z: Tensor, y: Tensor) -> Tensor:
         """CE over the classes of this batch and, by default, the unseen ones."""
-        rows = present(y, me.classes)
+        classes = present(y, me.classes)
         if not (self.ace_present_only or self.ce_over_seen):
-            rows = rows | (me.live & ~me.seen)
-        return cross_entropy(me.net.logits(z, self.head), y, rows)
+            classes = classes | (me.live & ~me.seen)
+        return cross_entropy(me.net.logits(z, self.head), y, classes)

@@ -48,17 +48,16 @@ class LODE(DERPlusPlus):
         """Cross-entropy in the first task; after t' tasks ρ/t' inter + β1 intra."""
         if not me.later:
             return super().on_stream(me, logits, y)
-        inter, intra = decoupled(logits, y, me.old, self.rows(me))
+        inter, intra = decoupled(logits, y, me.old, self.softmax_classes(me))
         return self.rho * inter / me.task + self.beta1 * intra
 
 
 def decoupled(logits: Tensor, y: Tensor, old: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
-    """The two parts of cross-entropy over `classes`, whose sum it is: inter and intra.
+    """inter = log Σ_K e^l − log Σ_S e^l and intra = log Σ_S e^l − l_y; their sum is cross-entropy.
 
-    Inter separates the label's side (`old`, or the rest of `classes`) from the other side, intra
-    separates the label from the rest of its side. logits: [B, C], y: [B], masks: [C]
+    K: `classes`; S: the label's side of K, `old` or not. logits: [B, C], y: [B], masks: [C]
     """
-    own = (old[y][:, None] == old) & classes
+    side = (old[y][:, None] == old) & classes
     everywhere = logits.masked_fill(~classes, -float("inf")).logsumexp(1)
-    inside = logits.masked_fill(~own, -float("inf"))
+    inside = logits.masked_fill(~side, -float("inf"))
     return (everywhere - inside.logsumexp(1)).mean(), F.cross_entropy(inside, y)

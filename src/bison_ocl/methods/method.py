@@ -18,7 +18,7 @@ from bison_ocl.card import Card
 from bison_ocl.inference.rule import Summary
 from bison_ocl.losses.cross_entropy import cross_entropy
 from bison_ocl.memory.memory import Write
-from bison_ocl.memory.store import reservoir
+from bison_ocl.memory.reservoir import reservoir
 from bison_ocl.nets.heads import Head, Linear
 from bison_ocl.nets.net import Backbone, Net, Params
 from bison_ocl.nets.optimiser import SGD, Optimiser
@@ -144,9 +144,9 @@ class Method(Card):
 
     def ce(self, me: State, z: Tensor, y: Tensor, head: str) -> Tensor:
         """Cross-entropy of one head on features z."""
-        return cross_entropy(me.net.logits(z, head), y, self.rows(me))
+        return cross_entropy(me.net.logits(z, head), y, self.softmax_classes(me))
 
-    def rows(self, me: State) -> Tensor:
+    def softmax_classes(self, me: State) -> Tensor:
         """Mask of the classes of the softmax."""
         return me.seen if self.ce_over_seen else me.live
 

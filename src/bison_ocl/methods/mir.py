@@ -74,8 +74,8 @@ class MIR(Method):
 
     def losses(self, me: State, net: Net, pool: Batch, mode: Mode) -> Tensor:
         """The cross-entropy of each candidate."""
-        rows = self.rows(me)
-        logits = net(pool.x, self.head, mode).masked_fill(~rows, -float("inf"))
+        logits = net(pool.x, self.head, mode)
+        logits = logits.masked_fill(~self.softmax_classes(me), -float("inf"))
         return F.cross_entropy(logits, pool.y, reduction="none")
 
 

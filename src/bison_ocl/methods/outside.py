@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ class MethodFile:
 
 
 @dataclass(frozen=True)
-class Guest:
+class OutsideMethod:
     """A method from outside, known to this process."""
 
     method: type[Method]
@@ -47,18 +48,18 @@ class Guest:
     source: MethodFile | None = None
 
 
-GUESTS: dict[str, Guest] = {}
+REGISTERED: dict[str, OutsideMethod] = {}
 """methods that the user named in this process, by name"""
 
 
 def source_of(name: str) -> MethodFile | None:
     """The file of a method; None if it did not come from one."""
-    return GUESTS[name].source if name in GUESTS else None
+    return REGISTERED[name].source if name in REGISTERED else None
 
 
 def source_digest(name: str) -> str | None:
     """The digest of the source of a method from outside; None for one of the package."""
-    return GUESTS[name].digest if name in GUESTS else None
+    return REGISTERED[name].digest if name in REGISTERED else None
 
 
 def check_source(digest: str | None, name: str, where: str) -> None:
@@ -82,15 +83,15 @@ def read(reference: str) -> MethodFile:
         raise UserError(f"cannot read {path}: {why}; give path/to/file.py:Class") from error
 
 
-def admit(source: MethodFile) -> str:
+def register_file(source: MethodFile) -> str:
     """Execute a file and register its class; returns the method's name."""
     module = executed(source)
     found = getattr(module, source.class_name, None)
     if found is None:
-        classes = [name for name, one in vars(module).items() if is_own_method(one, module)]
+        classes = [name for name, value in vars(module).items() if is_own_method(value, module)]
         others = f": it has {', '.join(classes)}" if classes else ""
         raise UserError(f"{source.path} has no class {source.class_name!r}{others}")
-    return welcome(Guest(found, source.digest, source))
+    return register(OutsideMethod(found, source.digest, source))
 
 
 def executed(source: MethodFile) -> ModuleType:
@@ -103,22 +104,35 @@ def executed(source: MethodFile) -> ModuleType:
     sys.modules[name] = module  # dataclasses look up their module at creation
     try:
         exec(compile(source.text, source.path, "exec"), vars(module))
+    except ModuleNotFoundError as error:
+        del sys.modules[name]
+        raise UserError(
+            f"{source.path} cannot be run: {one_line(error, source.path)}; it may import installed "
+            "packages, but no other file of its folder"
+        ) from error
     except Exception as error:
         del sys.modules[name]
-        line = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(f"{source.path} cannot be run: {line}") from error
+        raise UserError(f"{source.path} cannot be run: {one_line(error, source.path)}") from error
     return module
 
 
-def welcome(guest: Guest) -> str:
+def one_line(error: Exception, file: str) -> str:
+    """An error of a method's code, with the last line of its file that was being executed."""
+    text = f"{type(error).__name__}: {error}".splitlines()[0]
+    frames = walk_tb(error.__traceback__)
+    lines = [number for frame, number in frames if frame.f_code.co_filename == file]
+    return f"{text} ({Path(file).name} line {lines[-1]})" if lines else text
+
+
+def register(outside: OutsideMethod) -> str:
     """Register a class under the name derived from its title."""
     from bison_ocl.methods import METHODS
 
-    check_method(guest.method)
-    name = slug(guest.method.title)
+    check_method(outside.method)
+    name = slug(outside.method.title)
     if name in METHODS:
-        raise UserError(f"{guest.method.__name__}: the name {name} is taken; change the title")
-    GUESTS[name] = guest
+        raise UserError(f"{outside.method.__name__}: the name {name} is taken; change the title")
+    REGISTERED[name] = outside
     return name
 
 
@@ -152,14 +166,14 @@ def installed() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def admit_installed(point: EntryPoint) -> str:
+def register_installed(point: EntryPoint) -> str:
     """Import the method of an installed package."""
     try:
         found = point.load()
     except Exception as error:
         line = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UserError(f"{point.value} cannot be imported: {line}") from error
-    if (name := welcome(Guest(found, digest_of(found)))) != point.name:
+    if (name := register(OutsideMethod(found, digest_of(found)))) != point.name:
         raise UserError(
             f"entry point {point.name}: rename it {name}, as the title of {point.value}"
         )

@@ -52,7 +52,7 @@ def proxy_contrastive(z: Tensor, y: Tensor, w: Tensor, temperature: float) -> Te
     n_c counts the labels of class c in the batch, so that only its own classes take part.
     """
     similarity = cosine(z, w) / temperature
-    own = one_hot(y, w.shape[0])
-    count = own.sum(0).to(similarity.dtype)
-    pull = similarity.masked_fill(~own, 0).sum(1)
+    positive = one_hot(y, w.shape[0])
+    count = positive.sum(0).to(similarity.dtype)
+    pull = similarity.masked_fill(~positive, 0).sum(1)
     return ((similarity + count.log()).logsumexp(1) - pull).mean()

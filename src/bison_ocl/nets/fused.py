@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -10,23 +12,19 @@ from bison_ocl.nets.kernels.convolution import convolution
 from bison_ocl.nets.kernels.normalisation import normalisation
 from bison_ocl.nets.norm import EPSILON, MOMENTUM, Mode
 from bison_ocl.nets.precision import Precision, image_type
+from bison_ocl.tree import Tensors
 
 
 class Fused:
     """All layers of one forward pass over `parts` consecutive batches of one size."""
 
     def __init__(
-        self,
-        params: dict[str, Tensor],
-        stats: dict[str, Tensor],
-        mode: Mode,
-        precision: Precision,
-        parts: int,
+        self, params: Tensors, stats: Tensors, mode: Mode, precision: Precision, parts: int
     ) -> None:
         self.params, self.stats, self.mode = params, stats, mode
         self.precision, self.parts = precision, parts
         self.dtype = params["stem.weight"].dtype
-        self.found: dict[str, Tensor] = {}
+        self.batch_stats: Tensors = {}
 
     def enter(self, x: Tensor) -> Tensor:
         """[B, C, H, W] -> [B, H, W, C]"""
@@ -45,28 +43,36 @@ class Fused:
         y = convolution(x, self.params[f"{name}.weight"], stride, self.precision)
         pixels = y[..., 0].numel() // self.parts
         if self.mode == "eval" or pixels == 1:  # one number has no variance
-            return self._by_running_statistics(name, y, scale, shift, residual, relu)
+            return self._by_running_statistics(name, y, residual, relu)
         y, mean, variance = normalisation(y, scale, shift, residual, relu, self.parts)
-        self.found[f"{name}.mean"] = mean.detach()
-        self.found[f"{name}.variance"] = variance.detach() * (pixels / (pixels - 1))
+        self.batch_stats[f"{name}.mean"] = mean.detach()
+        self.batch_stats[f"{name}.variance"] = variance.detach() * (pixels / (pixels - 1))
         return y
 
     def _by_running_statistics(
-        self,
-        name: str,
-        y: Tensor,
-        scale: Tensor,
-        shift: Tensor,
-        residual: Tensor | None,
-        relu: bool,
+        self, name: str, y: Tensor, residual: Tensor | None, relu: bool
     ) -> Tensor:
-        mean, variance = self.stats[f"{name}.mean"], self.stats[f"{name}.variance"]
-        slope = scale * (variance + EPSILON).rsqrt()
-        y = torch.addcmul(shift - mean * slope, y.to(scale.dtype), slope).to(y.dtype)
+        slope, intercept = self._lines[name]
+        y = torch.addcmul(intercept, y.to(slope.dtype), slope).to(y.dtype)
         y = y if residual is None else y + residual
         return y.relu() if relu else y
 
-    def leave(self, x: Tensor, window: int) -> tuple[Tensor, dict[str, Tensor]]:
+    @cached_property
+    def _lines(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Slope and intercept of each layer's normalisation, of all layers in a few kernels."""
+        names = [name.removesuffix(".mean") for name in self.stats if name.endswith(".mean")]
+        scale, shift = (self._joined(self.params, names, kind) for kind in ("scale", "shift"))
+        mean, variance = (self._joined(self.stats, names, kind) for kind in ("mean", "variance"))
+        slope = scale * (variance + EPSILON).rsqrt()
+        sizes = [len(self.params[f"{name}.scale"]) for name in names]
+        lines = (torch.split(values, sizes) for values in (slope, shift - mean * slope))
+        return dict(zip(names, zip(*lines, strict=True), strict=True))
+
+    @staticmethod
+    def _joined(tensors: Tensors, names: list[str], kind: str) -> Tensor:
+        return torch.cat([tensors[f"{name}.{kind}"] for name in names])
+
+    def leave(self, x: Tensor, window: int) -> tuple[Tensor, Tensors]:
         """Features by average pooling, one row per image, channels first; and the statistics."""
         size = min(window, *x.shape[1:3])
         rows, columns = x.shape[1] // size, x.shape[2] // size
@@ -74,16 +80,16 @@ class Fused:
         windows = torch.unflatten(torch.unflatten(whole, 2, (columns, size)), 1, (rows, size))
         return windows.mean((2, 4)).permute(0, 3, 1, 2).flatten(1), self.moved()
 
-    def moved(self) -> dict[str, Tensor]:
+    def moved(self) -> Tensors:
         """Running statistics after each part in turn, for all layers together."""
         if self.mode != "train":
             return {}
-        names = list(self.found)
+        names = list(self.batch_stats)
         now = torch.cat([self.stats[name] for name in names])
-        for values in torch.cat([self.found[name] for name in names], dim=1).unbind():
+        for values in torch.cat([self.batch_stats[name] for name in names], dim=1).unbind():
             now = torch.lerp(now, values.to(now.dtype), MOMENTUM)
         sizes = [len(self.stats[name]) for name in names]
-        own = list(torch.split(now, sizes))
+        moved = list(torch.split(now, sizes))
         if tree.under_vmap(now):  # runs are strided in each: keeping the layout would take a kernel
-            own = [values.clone() for values in own]
-        return self.stats | dict(zip(names, own, strict=True))
+            moved = [values.clone() for values in moved]
+        return self.stats | dict(zip(names, moved, strict=True))

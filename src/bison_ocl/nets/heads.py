@@ -15,16 +15,15 @@ from torch import Tensor
 
 from bison_ocl.nets.resnet import fan_in_uniform
 from bison_ocl.rng import Key, rows, uniform
-
-Params = dict[str, Tensor]
+from bison_ocl.tree import Tensors
 
 
 class Head(Protocol):
     """Interface of a head."""
 
-    def parameters(self, key: Key, classes: int, features: int) -> Params: ...
+    def parameters(self, key: Key, classes: int, features: int) -> Tensors: ...
 
-    def __call__(self, params: Params, z: Tensor) -> Tensor: ...
+    def __call__(self, params: Tensors, z: Tensor) -> Tensor: ...
 
 
 def class_rows(key: Key, classes: int, features: int, width: int) -> Tensor:
@@ -36,12 +35,12 @@ def class_rows(key: Key, classes: int, features: int, width: int) -> Tensor:
 class Linear:
     """Logits w_j·z + b_j."""
 
-    def parameters(self, key: Key, classes: int, features: int) -> Params:
+    def parameters(self, key: Key, classes: int, features: int) -> Tensors:
         weight = class_rows(key.named("weight"), classes, features, features)
         bias = class_rows(key.named("bias"), classes, features, 1)[:, 0]
         return {"weight": weight, "bias": bias}
 
-    def __call__(self, params: Params, z: Tensor) -> Tensor:
+    def __call__(self, params: Tensors, z: Tensor) -> Tensor:
         return F.linear(z, params["weight"], params["bias"])
 
 
@@ -55,12 +54,12 @@ class Cosine:
     scale: float = 1.0
     trained: bool = True
 
-    def parameters(self, key: Key, classes: int, features: int) -> Params:
+    def parameters(self, key: Key, classes: int, features: int) -> Tensors:
         weight = class_rows(key.named("weight"), classes, features, features)
         scale = {"scale": torch.full_like(weight[0, 0], self.scale)} if self.trained else {}
         return {"weight": weight} | scale
 
-    def __call__(self, params: Params, z: Tensor) -> Tensor:
+    def __call__(self, params: Tensors, z: Tensor) -> Tensor:
         return params.get("scale", self.scale) * cosine(z, params["weight"])
 
 
@@ -70,7 +69,7 @@ class Projection:
 
     width: int = 128
 
-    def parameters(self, key: Key, classes: int, features: int) -> Params:
+    def parameters(self, key: Key, classes: int, features: int) -> Tensors:
         params = {}
         for name, outputs in (("first", features), ("second", self.width)):
             bias = uniform(key.named(f"{name}.bias"), (outputs,)) * 2 - 1
@@ -78,7 +77,7 @@ class Projection:
             params[f"{name}.bias"] = bias / math.sqrt(features)
         return params
 
-    def __call__(self, params: Params, z: Tensor) -> Tensor:
+    def __call__(self, params: Tensors, z: Tensor) -> Tensor:
         hidden = F.relu(F.linear(z, params["first.weight"], params["first.bias"]))
         return F.linear(hidden, params["second.weight"], params["second.bias"])
 
@@ -89,13 +88,13 @@ class LinearProjection:
 
     width: int = 128
 
-    def parameters(self, key: Key, classes: int, features: int) -> Params:
+    def parameters(self, key: Key, classes: int, features: int) -> Tensors:
         width = min(self.width, features)
         bias = uniform(key.named("bias"), (width,)) * 2 - 1
         weight = fan_in_uniform(key.named("weight"), (width, features))
         return {"weight": weight, "bias": bias / math.sqrt(features)}
 
-    def __call__(self, params: Params, z: Tensor) -> Tensor:
+    def __call__(self, params: Tensors, z: Tensor) -> Tensor:
         return F.linear(z, params["weight"], params["bias"])
 
 

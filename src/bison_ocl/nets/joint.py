@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bison_ocl.nets.heads import Params, class_rows
+from bison_ocl.nets.heads import class_rows
 from bison_ocl.rng import Key, uniform
+from bison_ocl.tree import Tensors
 
 WIDTH = 128
 
@@ -25,7 +26,7 @@ class Joint:
 
     scaled_for: int
 
-    def parameters(self, key: Key, classes: int, features: int) -> Params:
+    def parameters(self, key: Key, classes: int, features: int) -> Tensors:
         inputs = 2 * self.scaled_for
         views = [class_rows(key.named(f"view{v}"), classes, inputs, WIDTH) for v in range(2)]
         bias = uniform(key.named("first.bias"), (WIDTH,)) * 2 - 1
@@ -36,7 +37,7 @@ class Joint:
             "bias": class_rows(key.named("bias"), classes, WIDTH, 1)[:, 0],
         }
 
-    def __call__(self, params: Params, z: Tensor) -> Tensor:
+    def __call__(self, params: Tensors, z: Tensor) -> Tensor:
         """z: [2, B, C], the logits of both views -> [B, C]"""
         hidden = F.relu((z @ params["first.weight"]).sum(0) + params["first.bias"])
         return F.linear(hidden, params["weight"], params["bias"])

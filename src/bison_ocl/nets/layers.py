@@ -8,18 +8,14 @@ from torch import Tensor
 
 from bison_ocl.nets.norm import Mode, Norm
 from bison_ocl.nets.precision import Precision, image_type
+from bison_ocl.tree import Tensors
 
 
 class Layers:
     """All layers of one forward pass; `moved` collects the updated statistics."""
 
     def __init__(
-        self,
-        params: dict[str, Tensor],
-        stats: dict[str, Tensor],
-        mode: Mode,
-        precision: Precision,
-        parts: int = 1,
+        self, params: Tensors, stats: Tensors, mode: Mode, precision: Precision, parts: int = 1
     ) -> None:
         """parts: consecutive batches of one size with batch statistics of their own"""
         self.params, self.parts = params, parts
@@ -52,6 +48,6 @@ class Layers:
             return self.norm(name, y)
         return torch.cat([self.norm(name, part) for part in y.chunk(self.parts)])
 
-    def leave(self, x: Tensor, window: int) -> tuple[Tensor, dict[str, Tensor]]:
+    def leave(self, x: Tensor, window: int) -> tuple[Tensor, Tensors]:
         """Features by average pooling, one row per image; and the statistics."""
         return F.avg_pool2d(x.to(self.dtype), min(window, *x.shape[2:])).flatten(1), self.norm.moved

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from bison_ocl.errors import UserError
 from bison_ocl.nets.norm import Mode
 from bison_ocl.rng import Key
-from bison_ocl.threads import Own
+from bison_ocl.threads import PerThread
+from bison_ocl.tree import Tensors
 
 Normalise = tuple[tuple[float, ...], tuple[float, ...]]
 """mean and standard deviation of each of three channels"""
@@ -33,27 +34,27 @@ class ModuleBackbone:
         self.module, self.normalise = copy.deepcopy(module), normalise
         self.features = width_of(self.module, shape)
         self.frozen = not any(value.requires_grad for value in module.parameters())
-        self._copies = Own()
+        self._copies = PerThread()
 
-    def parameters(self, key: Key) -> dict[str, Tensor]:
+    def parameters(self, key: Key) -> Tensors:
         named = self.module.named_parameters()
         return self._on(key.bits.device, {n: value for n, value in named if value.requires_grad})
 
-    def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]:
+    def statistics(self, params: Tensors) -> Tensors:
         """Buffers and frozen parameters."""
         named = self.module.named_parameters()
         frozen = {name: value for name, value in named if not value.requires_grad}
         device = next((value.device for value in params.values()), torch.device("cpu"))
         return self._on(device, frozen | dict(self.module.named_buffers()))
 
-    def start_from(self, params: dict[str, Tensor], stats: dict[str, Tensor]) -> None:
+    def start_from(self, params: Tensors, stats: Tensors) -> None:
         """Make these weights and statistics the initial ones of the module."""
-        own = dict(self.module.named_parameters()) | dict(self.module.named_buffers())
+        tensors = dict(self.module.named_parameters()) | dict(self.module.named_buffers())
         with torch.no_grad():
             for name, value in (params | stats).items():
-                own[name].copy_(value)
+                tensors[name].copy_(value)
 
-    def _on(self, device: torch.device, values: dict[str, Any]) -> dict[str, Tensor]:
+    def _on(self, device: torch.device, values: dict[str, Any]) -> Tensors:
         return {name: value.detach().clone().to(device) for name, value in values.items()}
 
     def _copy(self, mode: Mode) -> nn.Module:
@@ -63,13 +64,8 @@ class ModuleBackbone:
         return module.train(mode != "eval")
 
     def __call__(
-        self,
-        params: dict[str, Tensor],
-        stats: dict[str, Tensor],
-        x: Tensor,
-        mode: Mode,
-        parts: int = 1,
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+        self, params: Tensors, stats: Tensors, x: Tensor, mode: Mode, parts: int = 1
+    ) -> tuple[Tensor, Tensors]:
         """Features, and the statistics as updated by normalisation layers."""
         if self.normalise is not None:
             mean, deviation = (x.new_tensor(part)[:, None, None] for part in self.normalise)

@@ -13,11 +13,10 @@ from bison_ocl import tree
 from bison_ocl.nets.heads import Head
 from bison_ocl.nets.norm import Mode
 from bison_ocl.rng import Key
+from bison_ocl.tree import Tensors
 
-Params = dict[str, dict[str, Tensor]]
+Params = dict[str, Tensors]
 """parameters by part ("backbone", each head's name, "scalars") and name"""
-Kept = dict[str, Tensor]
-"""tensors by name that a loss computes and a step keeps"""
 
 
 class Backbone(Protocol):
@@ -31,18 +30,13 @@ class Backbone(Protocol):
         """Whether batches with statistics of their own can share a pass."""
         ...
 
-    def parameters(self, key: Key) -> dict[str, Tensor]: ...
+    def parameters(self, key: Key) -> Tensors: ...
 
-    def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]: ...
+    def statistics(self, params: Tensors) -> Tensors: ...
 
     def __call__(
-        self,
-        params: dict[str, Tensor],
-        stats: dict[str, Tensor],
-        x: Tensor,
-        mode: Mode,
-        parts: int = 1,
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+        self, params: Tensors, stats: Tensors, x: Tensor, mode: Mode, parts: int = 1
+    ) -> tuple[Tensor, Tensors]:
         """parts: the number of batches in x; more than 1 only if they can share a pass"""
         ...
 
@@ -75,7 +69,7 @@ class Net:
     """Parameters and running statistics; a train-mode pass replaces them, never in place."""
 
     params: Params
-    stats: dict[str, Tensor]
+    stats: Tensors
     design: Design
 
     def features(self, x: Tensor, mode: Mode = "train") -> Tensor:
@@ -149,7 +143,9 @@ class Net:
         value, grads, _ = self.grad_with(lambda net: (loss(net), {}))
         return value, grads
 
-    def grad_with(self, loss: Callable[[Net], tuple[Tensor, Kept]]) -> tuple[Tensor, Params, Kept]:
+    def grad_with(
+        self, loss: Callable[[Net], tuple[Tensor, Tensors]]
+    ) -> tuple[Tensor, Params, Tensors]:
         """Loss, gradient, and tensors that the loss keeps, such as logits."""
         values = tree.leaves(self.params)
         if tree.under_vmap(values[0]):
@@ -164,11 +160,11 @@ class Net:
         return value.detach(), tree.rebuilt(self.params, grads), kept
 
     def _grad_under_vmap(
-        self, loss: Callable[[Net], tuple[Tensor, Kept]]
-    ) -> tuple[Tensor, Params, Kept]:
+        self, loss: Callable[[Net], tuple[Tensor, Tensors]]
+    ) -> tuple[Tensor, Params, Tensors]:
         """The same by torch.func, because the faster autograd.grad does not work under vmap."""
 
-        def with_stats(params: Params) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor], Kept]]:
+        def with_stats(params: Params) -> tuple[Tensor, tuple[Tensor, Tensors, Tensors]]:
             live = replace(self, params=params)
             value, kept = loss(live)
             return value, (value, live.stats, kept)

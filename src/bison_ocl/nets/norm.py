@@ -10,6 +10,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor
 
+from bison_ocl.tree import Tensors
+
 Mode = Literal["train", "batch", "eval"]
 """train: batch statistics, which update the running ones; batch: no update; eval: running ones"""
 
@@ -20,9 +22,9 @@ MOMENTUM = 0.1
 class Norm:
     """All normalisations of one forward pass; `moved` collects the updated statistics."""
 
-    def __init__(self, params: dict[str, Tensor], stats: dict[str, Tensor], mode: Mode) -> None:
+    def __init__(self, params: Tensors, stats: Tensors, mode: Mode) -> None:
         self.params, self.stats, self.mode = params, stats, mode
-        self.moved: dict[str, Tensor] = {}
+        self.moved: Tensors = {}
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
         scale, shift = self.params[f"{name}.scale"], self.params[f"{name}.shift"]

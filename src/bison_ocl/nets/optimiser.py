@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.nets.net import Net, Params
+from bison_ocl.tree import Tensors
 
-Moments = dict[str, dict[str, Tensor]]
+Moments = dict[str, Tensors]
 """moments of an optimiser, by kind and parameter path; empty for SGD"""
 
 
@@ -53,8 +53,8 @@ class Adam:
     def __call__(self, net: Net, grads: Params, moments: Moments) -> tuple[Net, Moments]:
         values, slopes = tree.named(net.params), tree.named(grads)
         count = moments["count"]["steps"] + 1
-        first: dict[str, Tensor] = {}
-        second: dict[str, Tensor] = {}
+        first: Tensors = {}
+        second: Tensors = {}
         ahead = []
         for name, value in values.items():
             # Entries without a gradient so far stay unchanged: Adam would scale their decay up to

@@ -18,6 +18,7 @@ from bison_ocl.nets.layers import Layers
 from bison_ocl.nets.norm import Mode
 from bison_ocl.nets.precision import Precision
 from bison_ocl.rng import Key, uniform
+from bison_ocl.tree import Tensors
 
 POOL = 4
 
@@ -74,7 +75,7 @@ class ResNet18:
         sides = [-(-side // 8) for side in self.shape[1:]]  # three halvings, rounded up
         return self.filters * 8 * prod(side // min(POOL, *sides) for side in sides)
 
-    def parameters(self, key: Key) -> dict[str, Tensor]:
+    def parameters(self, key: Key) -> Tensors:
         """Initial weights; each layer has a draw of its name."""
         shapes = {"stem": (self.filters, self.shape[0], 3, 3)}
         for block in self.blocks:
@@ -82,16 +83,16 @@ class ResNet18:
             shapes[f"{block.name}.second"] = (block.outputs, block.outputs, 3, 3)
             if block.reshapes:
                 shapes[f"{block.name}.shortcut"] = (block.outputs, block.inputs, 1, 1)
-        params: dict[str, Tensor] = {}
+        params: Tensors = {}
         for name, shape in shapes.items():
             params[f"{name}.weight"] = fan_in_uniform(key.named(name), shape)
             params[f"{name}.scale"] = torch.ones(shape[0], device=key.bits.device)
             params[f"{name}.shift"] = torch.zeros(shape[0], device=key.bits.device)
         return params
 
-    def statistics(self, params: dict[str, Tensor]) -> dict[str, Tensor]:
+    def statistics(self, params: Tensors) -> Tensors:
         """Running means and variances before the first batch."""
-        stats: dict[str, Tensor] = {}
+        stats: Tensors = {}
         for name, value in params.items():
             if name.endswith(".shift"):
                 stats[name.replace(".shift", ".mean")] = torch.zeros_like(value)
@@ -99,13 +100,8 @@ class ResNet18:
         return stats
 
     def __call__(
-        self,
-        params: dict[str, Tensor],
-        stats: dict[str, Tensor],
-        x: Tensor,
-        mode: Mode,
-        parts: int = 1,
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+        self, params: Tensors, stats: Tensors, x: Tensor, mode: Mode, parts: int = 1
+    ) -> tuple[Tensor, Tensors]:
         """Non-negative features, and the statistics after this pass."""
         layers: Layers | Fused
         if self.fused:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -16,7 +17,7 @@ from starlette.routing import Route
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import least_probability
 from bison_ocl.learner.labels import encode
-from bison_ocl.serve.bodies import Limits, asked, names, sent
+from bison_ocl.serve.bodies import Limits, image_request, json_request, names
 from bison_ocl.serve.guard import check_host, check_token
 from bison_ocl.serve.journal import NotKept
 from bison_ocl.serve.metrics import CONTENT_TYPE, exposition
@@ -26,6 +27,7 @@ from bison_ocl.serve.service import Service
 from bison_ocl.serve.status import status
 
 T = TypeVar("T")
+REQUESTS = "POST /observe, /predict or /forget, or GET /, /metrics, /memory, /status or /health"
 
 
 @dataclass
@@ -51,7 +53,9 @@ class Server:
             Route("/status", self.guarded(self.status)),
             Route("/health", self.health),
         ]
-        return Starlette(routes=[*routes, *pages()])
+        return Starlette(
+            routes=[*routes, *pages()], exception_handlers={404: self.lost, 405: self.lost}
+        )
 
     def guarded(self, answer: Answer) -> Answer:
         """Check who asks; answer errors in one line."""
@@ -70,20 +74,25 @@ class Server:
 
         return call
 
+    async def lost(self, request: Request, error: Exception) -> Response:
+        """Answers requests that have no route as all other errors."""
+        assert isinstance(error, HTTPException)
+        return self.refusal(error.status_code, f"{error.detail}: expected {REQUESTS}")
+
     def refusal(self, status: int, message: str) -> Response:
         self.refused = self.refused | {status: self.refused.get(status, 0) + 1}
         return JSONResponse({"error": message}, status, HEADERS)
 
     async def observe(self, request: Request) -> Response:
         """Answers with what was predicted before learning, once the images cannot be lost."""
-        got = await sent(request, self.limits, self.service.shape)
+        got = await image_request(request, self.limits, self.service.shape)
         predicted = await done(
             self.learning, self.service.observe, got.images, got.labels(), got.ids()
         )
         return JSONResponse({"predicted": [encode(label) for label in predicted]}, headers=HEADERS)
 
     async def predict(self, request: Request) -> Response:
-        got = await sent(request, self.limits, self.service.shape)
+        got = await image_request(request, self.limits, self.service.shape)
         least = least_probability(got.values.get("reject_below"))
         found = await done(self.answering, self.service.predict, got.images, least)
         labels, probabilities = [encode(label) for label, _ in found], [p for _, p in found]
@@ -91,7 +100,7 @@ class Server:
 
     async def forget(self, request: Request) -> Response:
         """Answers once neither the file nor the journal holds the images."""
-        values = await asked(request, self.limits)
+        values = await json_request(request, self.limits)
         ids, labels = names(values, "ids"), names(values, "labels")
         gone = await done(self.learning, self.service.forget, ids, labels)
         return JSONResponse({"forgotten": gone}, headers=HEADERS)

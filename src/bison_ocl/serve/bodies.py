@@ -12,6 +12,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
 from starlette.requests import ClientDisconnect, Request
 
 from bison_ocl.data.reading.budget import Budget
@@ -35,10 +36,10 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Sent:
+class ImageRequest:
     """Images as `Learner` takes them, and the other values of a request."""
 
-    images: Any
+    images: NDArray[Any]
     values: dict[str, Any]
 
     def labels(self) -> list[Hashable]:
@@ -53,7 +54,7 @@ class Sent:
         return names(self.values, "ids")
 
 
-async def sent(request: Request, limits: Limits, shape: tuple[int, ...]) -> Sent:
+async def image_request(request: Request, limits: Limits, shape: tuple[int, ...]) -> ImageRequest:
     """The images of a request for a learner of images [3, H, W]."""
     kind = kind_of(request)
     if kind not in ("application/json", "application/x-npy"):
@@ -62,12 +63,12 @@ async def sent(request: Request, limits: Limits, shape: tuple[int, ...]) -> Sent
     body = await read(request, limits.body)
     if kind == "application/json":
         values = parsed(body)
-        return Sent(await asyncio.to_thread(pictures, values, limits.batch, shape), values)
+        return ImageRequest(await asyncio.to_thread(pictures, values, limits.batch, shape), values)
     values = {name: parsed(text.encode()) for name, text in request.query_params.items()}
-    return Sent(array(body, limits.batch), values)
+    return ImageRequest(array(body, limits.batch), values)
 
 
-async def asked(request: Request, limits: Limits) -> dict[str, Any]:
+async def json_request(request: Request, limits: Limits) -> dict[str, Any]:
     """The values of a request without images."""
     if kind_of(request) != "application/json":
         raise Refused(415, f"content type {kind_of(request)!r}: expected application/json")

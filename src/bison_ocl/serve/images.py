@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 from PIL import Image
 
 from bison_ocl.data.reading.budget import Budget
 from bison_ocl.data.reading.decode import FORMATS, MOST_PIXELS, decode
+from bison_ocl.data.sources.source import Images
 from bison_ocl.errors import UserError
 from bison_ocl.serve.refused import Refused
 
@@ -27,7 +29,7 @@ HEADERS: dict[tuple[int, int], Any] = {
 }
 
 
-def pictures(values: Any, batch: int, shape: tuple[int, ...]) -> Any:
+def pictures(values: object, batch: int, shape: tuple[int, ...]) -> Images:
     """The decoded images of a JSON body, [N, 3, H, W]."""
     found = values.get("images") if isinstance(values, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
@@ -38,7 +40,7 @@ def pictures(values: Any, batch: int, shape: tuple[int, ...]) -> Any:
     return np.stack(decoded) if decoded else np.zeros((0, *shape), np.uint8)
 
 
-def picture(text: str, shape: tuple[int, ...], name: str, budget: Budget) -> Any:
+def picture(text: str, shape: tuple[int, ...], name: str, budget: Budget) -> Images:
     """A decoded image, resized to a square; other shapes must fit as they are."""
     try:
         content = base64.b64decode(text, validate=True)
@@ -60,7 +62,7 @@ def area(content: bytes) -> int:
     return 0
 
 
-def array(body: bytes, batch: int) -> Any:
+def array(body: bytes, batch: int) -> NDArray[Any]:
     """The array of a .npy body, whose header may ask for no more than the body holds."""
     file = BytesIO(body)
     try:

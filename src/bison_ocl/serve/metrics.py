@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
 from bison_ocl.serve.service import Service
-from bison_ocl.serve.status import kept
+from bison_ocl.serve.status import stored_by_label
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
 PREFIX = "bison_ocl"
@@ -15,7 +15,7 @@ K = TypeVar("K")
 
 def exposition(service: Service, refused: Mapping[int, int]) -> str:
     """All metrics, each with its help and type."""
-    metrics, stored = service.learner.metrics, kept(service)
+    metrics, stored = service.learner.metrics, stored_by_label(service)
     families = [
         family("steps_total", "counter", "Steps of the optimiser.", metrics.steps),
         family("waiting_images", "gauge", "Images that wait for their batch.", metrics.waiting),

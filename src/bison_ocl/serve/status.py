@@ -17,7 +17,7 @@ from bison_ocl.serve.service import Service
 def status(service: Service) -> dict[str, Any]:
     """What the page shows; numbers that do not exist yet are null."""
     learner, metrics = service.learner, service.learner.metrics
-    tested, by_label, stored = metrics.counts.tested, metrics.by_label, kept(service)
+    tested, by_label, stored = metrics.counts.tested, metrics.by_label, stored_by_label(service)
     classes = [
         {
             "label": encode(label),
@@ -45,7 +45,7 @@ def status(service: Service) -> dict[str, Any]:
     }
 
 
-def kept(service: Service) -> dict[Hashable, int]:
+def stored_by_label(service: Service) -> dict[Hashable, int]:
     """Stored images of each label, in the order of the labels."""
     training = service.learner._training
     if training.me is None:

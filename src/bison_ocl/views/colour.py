@@ -37,9 +37,9 @@ def shift_hue(x: Tensor, turns: Tensor) -> Tensor:
     red, green, blue = x.chunk(3, dim=1)
     value = x.amax(dim=1, keepdim=True)
     chroma = value - x.amin(dim=1, keepdim=True)
-    some = chroma.clamp(min=torch.finfo(x.dtype).tiny)
-    cool = torch.where(green == value, 2 + (blue - red) / some, 4 + (red - green) / some)
-    hue = torch.where(red == value, (green - blue) / some, cool) + 6 * turns
+    divisor = chroma.clamp(min=torch.finfo(x.dtype).tiny)
+    cool = torch.where(green == value, 2 + (blue - red) / divisor, 4 + (red - green) / divisor)
+    hue = torch.where(red == value, (green - blue) / divisor, cool) + 6 * turns
     # In sixths of a turn, a channel is full within one of its hue and empty beyond two.
     away = hue - torch.arange(0, 6, 2, device=x.device)[:, None, None]
     away = (away - 6 * (away / 6).round()).abs()

@@ -15,8 +15,8 @@ from bison_ocl.experiments.carry import cluster, local
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt, unwatched
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.tracking import Tracker, mlflow, tracked, tracker, wandb
-from bison_ocl.experiments.tracking.sight import Sight, Tell, sight_of, telling
-from bison_ocl.experiments.tracking.story import Story, story_of
+from bison_ocl.experiments.tracking.logged_record import LoggedRecord, logged_record
+from bison_ocl.experiments.tracking.run_update import OnUpdate, RunUpdate, update_of, with_updates
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.runner import Job, run
 from tests import made_up
@@ -38,15 +38,15 @@ def job(out: Path, seeds: Sequence[int] = (3,), **changes: Any) -> Job:
     return replace(Job("er", "split-digits", 20, seeds, settings, out), **changes)
 
 
-def trained(job: Job, tracking: Tracker, after: Tell) -> list[Record]:
-    """Train with a tracker, and look at it after each of its sights."""
+def trained(job: Job, tracking: Tracker, after: OnUpdate) -> list[Record]:
+    """Train with a tracker, and look at it after each of its updates."""
 
-    def tell(sight: Sight) -> None:
-        tracking.see(sight)
-        after(sight)
+    def on_update(update: RunUpdate) -> None:
+        tracking.update(update)
+        after(update)
 
     with tracking:
-        return run(job, telling(unwatched, tell), lambda _: None, tracking.keep)
+        return run(job, with_updates(unwatched, on_update), lambda _: None, tracking.keep)
 
 
 def stop_at(count: int) -> Callable[[object], None]:
@@ -66,8 +66,8 @@ def stop_at(count: int) -> Callable[[object], None]:
 def test_tensorboard_holds_points_before_the_run_ends_and_the_story_after(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
-    def look(sight: Sight) -> None:
-        (folder,) = (tmp_path / "tensorboard").glob(f"{sight.run}-*")
+    def look(update: RunUpdate) -> None:
+        (folder,) = (tmp_path / "tensorboard").glob(f"{update.run}-*")
         found = events(folder)
         assert not (tmp_path / "results.jsonl").exists()
         seen.append((len(found.Scalars("by_task/accuracy")), found.Scalars("loss")[-1].step))
@@ -79,16 +79,16 @@ def test_tensorboard_holds_points_before_the_run_ends_and_the_story_after(tmp_pa
 
 
 def check_tensorboard(out: Path, records: Sequence[Record]) -> None:
-    """One folder per record, with every point of its story once."""
-    stories = {story_of(record).name: story_of(record) for record in records}
+    """One folder per record, with every point of its logged once."""
+    logged = {logged_record(record).name: logged_record(record) for record in records}
     folders = {folder.name: folder for folder in (out / "tensorboard").iterdir()}
-    assert folders.keys() == stories.keys()
+    assert folders.keys() == logged.keys()
     for name, folder in folders.items():
-        for curve, points in stories[name].curves.items():
+        for curve, points in logged[name].curves.items():
             found = [(e.step, pytest.approx(e.value)) for e in events(folder).Scalars(curve)]
             assert found == points, curve
         assert events(folder).Scalars("final/AA")
-        assert (folder / "record.json").read_text() == stories[name].line
+        assert (folder / "record.json").read_text() == logged[name].line
 
 
 def test_a_resumed_run_has_no_point_twice(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_every_seed_of_a_group_is_seen(tmp_path: Path) -> None:
     seen: list[str] = []
     both = job(tmp_path, (0, 1), seeds_at_once=2)
     tracking = tracker("tensorboard", tmp_path, fail)
-    records = trained(both, tracking, lambda sight: seen.append(sight.run))
+    records = trained(both, tracking, lambda update: seen.append(update.run))
     assert seen == [record.name for _ in range(TASKS) for record in records]
     check_tensorboard(tmp_path, records)
 
@@ -132,10 +132,10 @@ def test_mlflow_has_a_running_run_then_a_killed_then_a_finished_one(
 
     stop = stop_at(2)
 
-    def look(sight: Sight) -> None:
+    def look(update: RunUpdate) -> None:
         status, curves = found()
         seen.append((status, len(curves["by_task/accuracy"]), curves["loss"][-1][0]))
-        stop(sight)
+        stop(update)
 
     with pytest.raises(Stop):
         trained(job(tmp_path), tracker("mlflow", tmp_path, fail), look)
@@ -145,7 +145,9 @@ def test_mlflow_has_a_running_run_then_a_killed_then_a_finished_one(
     (record,) = trained(job(tmp_path, resume=True), again, lambda _: None)
     status, curves = found()
     assert status == "FINISHED"
-    assert {name: curves[name] for name in story_of(record).curves} == story_of(record).curves
+    assert {name: curves[name] for name in logged_record(record).curves} == logged_record(
+        record
+    ).curves
 
 
 @pytest.mark.slow
@@ -163,9 +165,9 @@ def test_wandb_writes_blocks_of_points_and_replaces_a_run_that_was_cut_off(
     assert "loss" in scanned(kept)["history"]
     cut_off.stop()
     assert kept.exists()
-    diary = wandb.begin("run", {"lr": 0.1}, place)
-    story = Story("record", {}, {}, {"final/AA": 0.5}, "{}", None)
-    diary.finish(story)
+    log = wandb.begin("run", {"lr": 0.1}, place)
+    logged = LoggedRecord("record", {}, {}, {"final/AA": 0.5}, "{}", None)
+    log.finish(logged)
     (kept,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
     assert scanned(kept)["run"] == {"run", "record"}
     assert wandb.is_kept("record", place)
@@ -182,55 +184,58 @@ def test_a_forged_name_of_an_offline_run_stays_in_the_folder(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_worker_tells_of_its_runs_before_they_end(tmp_path: Path) -> None:
-    heard: list[Sight | Outcome] = []
-    local.carry_out([job(tmp_path)], lambda _: None, heard.append, tell=heard.append)
-    *sights, outcome = heard
-    assert [len(sight.curves["by_task/accuracy"]) for sight in sights] == [1, 2, 3, 4, 5]
+    heard: list[RunUpdate | Outcome] = []
+    local.carry_out([job(tmp_path)], lambda _: None, heard.append, on_update=heard.append)
+    *updates, outcome = heard
+    assert [len(update.curves["by_task/accuracy"]) for update in updates] == [1, 2, 3, 4, 5]
     (record,) = outcome.records
-    assert sights[-1].run == record.name
-    assert sights[-1].curves == story_of(record).curves
-    assert sights[-1].settings == story_of(record).settings
+    assert updates[-1].run == record.name
+    assert updates[-1].curves == logged_record(record).curves
+    assert updates[-1].settings == logged_record(record).settings
 
 
 def test_a_node_tells_of_its_runs_from_a_thread_and_computes_the_same(tmp_path: Path) -> None:
     unit = cluster.marked(job(tmp_path / "there"), "now")
-    begun, *sights, outcome = cluster.unit(unit, "now", tells=True)
+    begun, *updates, outcome = cluster.unit(unit, "now", updates=True)
     assert begun is None
-    assert [len(sight.curves["by_task/accuracy"]) for sight in sights] == [1, 2, 3, 4, 5]
+    assert [len(update.curves["by_task/accuracy"]) for update in updates] == [1, 2, 3, 4, 5]
     (there,), (here,) = outcome.records, attempt(job(tmp_path / "here")).records
     assert (there.accuracy, there.losses) == (here.accuracy, here.losses)
 
 
 def test_an_engine_is_tracked_and_its_records_are_kept(tmp_path: Path) -> None:
     def engine(
-        jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+        jobs: Sequence[Job], started: Started, done: Done, *, on_update: OnUpdate | None = None
     ) -> None:
         for job in jobs:
-            done(attempt(job, tell))
+            done(attempt(job, on_update))
 
-    seen: list[Sight] = []
-    landed: list[Outcome] = []
+    seen: list[RunUpdate] = []
+    on_record: list[Outcome] = []
     with tracker("tensorboard", tmp_path, fail) as tracking:
         carry = tracked(engine, tracking)
-        carry([job(tmp_path)], lambda _: None, landed.append, tell=seen.append)
+        carry([job(tmp_path)], lambda _: None, on_record.append, on_update=seen.append)
     assert len(seen) == TASKS
-    check_tensorboard(tmp_path, landed[0].records)
+    check_tensorboard(tmp_path, on_record[0].records)
 
 
 # --- a tracker costs nothing, and fails alone ---
 
 
-def test_a_sight_needs_no_state_of_the_run() -> None:
+def test_an_update_needs_no_state_of_the_run() -> None:
     group = Group([run := fresh("bison")])
     group.train(Watcher())
     del run.me
-    assert sight_of(run).curves["by_task/accuracy"]
+    assert update_of(run).curves["by_task/accuracy"]
 
 
 def test_no_step_of_a_run_that_is_tracked_reads_from_the_device() -> None:
-    told: list[Sight] = []
+    told: list[RunUpdate] = []
     listener = Listener(5, 8)
-    with pytest.raises(Stop), telling(lambda _: _Given(listener), told.append)(None) as watcher:
+    with (
+        pytest.raises(Stop),
+        with_updates(lambda _: _Given(listener), told.append)(None) as watcher,
+    ):
         Group([fresh("bison")]).train(watcher)
     assert listener.waits.found == []
     assert len(told) == 1
@@ -266,7 +271,7 @@ class Broken:
         if self.tried > self.left:
             raise ConnectionError("the server\nis away")
 
-    def finish(self, story: Story) -> None:
+    def finish(self, logged: LoggedRecord) -> None:
         self.add({})
 
     def stop(self) -> None:
@@ -276,13 +281,13 @@ class Broken:
 @pytest.mark.parametrize("calls", [0, 5])
 def test_a_tracker_that_fails_costs_one_line_and_no_run(calls: int, tmp_path: Path) -> None:
     said: list[str] = []
-    keeper = Broken(calls)
-    tracking = Tracker(keeper, "there", tmp_path, said.append)
+    backend = Broken(calls)
+    tracking = Tracker(backend, "there", tmp_path, said.append)
     (record,) = trained(job(tmp_path), tracking, lambda _: None)
     assert record.metrics.AA > 0
-    assert keeper.tried == calls + 1  # it is left alone afterwards
+    assert backend.tried == calls + 1  # it is left alone afterwards
     tracking.keep_all([record])
-    assert keeper.tried == calls + 2  # and asked once more at the end
+    assert backend.tried == calls + 2  # and asked once more at the end
     (line,) = said
     assert line.startswith("warning: the server is away; runs go on")
 
@@ -300,4 +305,4 @@ def test_a_folder_that_vanishes_is_one_line(tmp_path: Path) -> None:
 def test_an_interrupted_command_leaves_no_writer_open(tmp_path: Path) -> None:
     with suppress(Stop):
         trained(job(tmp_path), tracking := tracker("tensorboard", tmp_path, fail), stop_at(1))
-    assert tracking.diaries == {}
+    assert tracking.logs == {}

@@ -15,7 +15,7 @@ from bison_ocl import cli
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.record import as_values, from_values
 from bison_ocl.experiments.tracking import mlflow, tracker
-from bison_ocl.experiments.tracking.story import story_of
+from bison_ocl.experiments.tracking.logged_record import logged_record
 from bison_ocl.files import durable
 from tests.experiments.tracking.example import record
 
@@ -42,9 +42,9 @@ def settings_in(found: Any) -> dict[str, Any]:
 
 
 def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    story = story_of(record())
+    logged = logged_record(record())
     monkeypatch.setattr(durable, "is_gone", lambda _: True)
-    unfinished = durable.temporary_name(tmp_path / "tensorboard" / story.name)
+    unfinished = durable.temporary_name(tmp_path / "tensorboard" / logged.name)
     unfinished.mkdir(parents=True)
     (unfinished / "events.out.tfevents.0").write_bytes(b"of a command that was killed")
     show = tracker("tensorboard", tmp_path, fail)
@@ -52,10 +52,10 @@ def test_tensorboard_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.Mo
     show.keep(from_values(json.loads(json.dumps(as_values(record())))))
     (folder,) = (tmp_path / "tensorboard").iterdir()
     found = events(folder)
-    for name, curve in story.curves.items():
+    for name, curve in logged.curves.items():
         assert [(e.step, pytest.approx(e.value)) for e in found.Scalars(name)] == curve
-    assert found.Scalars("final/AA")[0].value == pytest.approx(story.finals["final/AA"])
-    assert settings_in(found).keys() == story.settings.keys()
+    assert found.Scalars("final/AA")[0].value == pytest.approx(logged.finals["final/AA"])
+    assert settings_in(found).keys() == logged.settings.keys()
     assert settings_in(found)["filters"] == 2
     assert json.loads((folder / "record.json").read_text()) == as_values(record())
 
@@ -87,33 +87,33 @@ def test_wandb_keeps_the_story_once_and_offline(
     show.keep(record())
     show.keep(from_values(json.loads(json.dumps(as_values(record())))))
     (kept,) = (tmp_path / "wandb").glob("wandb/offline-run-*/*.wandb")
-    found, story = scanned(kept), story_of(record())
-    assert found["run"] == {story.name}
-    assert story.finals.keys() <= found["summary"]
-    assert story.curves.keys() <= found["history"]
+    found, logged = scanned(kept), logged_record(record())
+    assert found["run"] == {logged.name}
+    assert logged.finals.keys() <= found["summary"]
+    assert logged.curves.keys() <= found["history"]
     assert json.loads((kept.parent / "files" / "record.json").read_text()) == as_values(record())
-    assert (tmp_path / "wandb" / f"finished-{story_of(record()).name}").exists()
+    assert (tmp_path / "wandb" / f"finished-{logged_record(record()).name}").exists()
 
 
 @pytest.mark.slow
 def test_mlflow_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    story = story_of(record())
+    logged = logged_record(record())
     models = tmp_path / "models"
     models.mkdir()
-    (models / f"{story.name.rpartition('-')[0]}.safetensors").write_bytes(b"weights")
+    (models / f"{logged.name.rpartition('-')[0]}.safetensors").write_bytes(b"weights")
     show = tracker("mlflow", tmp_path, fail)
     uri = mlflow.default(tmp_path)
     with mlflow.opened(uri) as (client, where):  # as a command leaves it that was killed
-        client.create_run(where, tags={mlflow.TAG: story.name})
+        client.create_run(where, tags={mlflow.TAG: logged.name})
     show.keep(record())
     show.keep(from_values(json.loads(json.dumps(as_values(record())))))
     with mlflow.opened(uri) as (client, where):
         (run,) = client.search_runs([where])
         assert run.info.status == "FINISHED"
-        assert run.data.params == {name: str(value) for name, value in story.settings.items()}
-        assert story.finals.items() <= run.data.metrics.items()
-        for name, curve in story.curves.items():
+        assert run.data.params == {name: str(value) for name, value in logged.settings.items()}
+        assert logged.finals.items() <= run.data.metrics.items()
+        for name, curve in logged.curves.items():
             history = client.get_metric_history(run.info.run_id, name)
             assert [(metric.step, metric.value) for metric in history] == curve
     files = {path.name: path for path in (tmp_path / "mlflow-files").rglob("*") if path.is_file()}

@@ -12,7 +12,7 @@ from torch import Tensor
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.engine.step import Engine
 from bison_ocl.memory.memory import Write
-from bison_ocl.memory.store import reservoir
+from bison_ocl.memory.reservoir import reservoir
 from bison_ocl.methods.aser.aser import ASER, minority
 from bison_ocl.methods.aser.class_balanced import at_random, class_balanced
 from bison_ocl.methods.aser.shapley import Points

@@ -227,16 +227,16 @@ def test_by_position_the_first_logits_by_the_datasets_numbers_are_held() -> None
     me = method.numbered(me, order)
     k = int(me.old.sum())
     assert 0 < k < me.classes
-    held = method.held(me).nonzero().flatten().tolist()
+    held = method.distilled(me).nonzero().flatten().tolist()
     assert set(held) == set(order.argsort()[:k].tolist())
-    assert not torch.equal(method.held(me), me.old)
+    assert not torch.equal(method.distilled(me), me.old)
 
 
 def test_classes_that_come_in_the_order_of_their_numbers_are_held_as_a_set() -> None:
     method = OCM(old_logits="position")
     me, _ = after(1, method)
-    assert torch.equal(method.held(method.numbered(me, torch.arange(me.classes))), me.old)
-    assert torch.equal(method.held(me), me.old), "a learner numbers classes by appearance"
+    assert torch.equal(method.distilled(method.numbered(me, torch.arange(me.classes))), me.old)
+    assert torch.equal(method.distilled(me), me.old), "a learner numbers classes by appearance"
 
 
 def test_by_the_set_a_run_keeps_no_order() -> None:

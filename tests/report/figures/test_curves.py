@@ -10,7 +10,7 @@ import pytest
 
 from bison_ocl.evaluate.metrics import accuracy_curve
 from bison_ocl.report.figures.curves import curves
-from bison_ocl.report.study.entry import own
+from bison_ocl.report.study.entry import by_own_rule
 from tests.report.figures.charted import chart, charts, listed, notes, of, records, series
 
 
@@ -25,7 +25,7 @@ def test_a_line_is_the_mean_over_seeds_with_its_deviation() -> None:
 
 
 def test_one_line_a_method_and_one_chart_a_cell() -> None:
-    made = charts(curves, "curves", own(of("curves")))
+    made = charts(curves, "curves", by_own_rule(of("curves")))
     assert len(made) == 3
     (cifar10,) = [one for one in made if one.title.startswith("Split CIFAR-10,")]
     assert len([one for one in cifar10.series if len(one.x) == 5]) == 16  # OCM by both readings

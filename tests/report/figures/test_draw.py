@@ -114,7 +114,7 @@ def test_panels_fill_rows(charts: int, rows: int) -> None:
 
 
 def test_a_long_title_keeps_the_dataset_and_the_end() -> None:
-    long = "Split Digits, validated on 10 % of the training images, M = 100, n = 3"
+    long = "Split Digits, validated on 10 %, blurry:disjoint=50,spill=10, M = 100, n = 3"
     shown = figure([Chart(f"{long}\nER", Axis(), Axis())]).axes[0].get_title()
     first, second = shown.split("\n")
     assert first.startswith("Split Digits, validated on 10 %")

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from bison_ocl.report.figures.chart import Chart, NotShown, Series
 from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.study.entry import own
+from bison_ocl.report.study.entry import by_own_rule
 from bison_ocl.report.study.measures import AF
 from tests.report.figures.charted import chart, charts, notes, of, percent, records
 
@@ -56,7 +56,7 @@ def test_without_the_paper_no_crosses() -> None:
 
 
 def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
-    made = chart(interplay, "balance", own(of("balance")), title="Split CIFAR-10,")
+    made = chart(interplay, "balance", by_own_rule(of("balance")), title="Split CIFAR-10,")
     drawn = figure([made])
     FigureCanvasAgg(drawn).draw()
     axes = drawn.axes[0]

@@ -61,6 +61,14 @@ def test_methods_look_the_same_everywhere_and_variants_differ() -> None:
     assert len({line.look for line in lines.values()}) == len(lines) == 7
 
 
+def test_two_variants_of_a_method_differ_in_lines_without_markers() -> None:
+    er = records("demo", method="er")
+    both = [replace(r, settings={**r.settings, "lr": lr}) for lr in (0.02, 0.05) for r in er]
+    first, second = experiments("mine", both)
+    assert first.look.colour == second.look.colour
+    assert first.look.dashes != second.look.dashes
+
+
 def test_a_variant_looks_the_same_in_every_panel() -> None:
     first, second = panels(of("directions"))
     assert {line.title: line.look for line in first.lines} == {

@@ -27,8 +27,11 @@ def test_another_rule_keeps_the_colour_but_is_hollow() -> None:
     assert plotted(look_of("er"))["markerfacecolor"] == look_of("er").colour
 
 
-def test_a_method_of_another_version_has_some_look_of() -> None:
-    assert look_of("future").colour
+def test_methods_from_outside_look_different() -> None:
+    mine, other = look_of("mine"), look_of("other")
+    assert mine.colour != other.colour
+    assert mine.marker != other.marker
+    assert mine == look_of("mine")
 
 
 def test_sixteen_variants_are_told_apart() -> None:

@@ -107,6 +107,20 @@ def test_one_number_that_varies_makes_a_line_and_two_a_map() -> None:
     assert values(grid).shape == (2, 2)
 
 
+def test_panels_of_a_setting_share_their_scale() -> None:
+    found = with_settings({"lr": 0.1}, {"lr": 0.05})
+    scales = [one.scale for one in swept([*found, *(replace(r, memory=500) for r in found)])]
+    assert len(scales) == 2
+    assert scales[0] == scales[1] != ""
+
+
+def test_a_line_of_a_method_from_outside_has_its_title() -> None:
+    found = with_settings({"lr": 0.1}, {"lr": 0.05})
+    mine = {"method": "mine", "method_title": "Mine"}
+    (line,) = swept([replace(r, **mine) if r.method == "er" else r for r in found])
+    assert series(line, "Mine").x == [0.05, 0.1]
+
+
 def test_a_sweep_has_a_figure_among_the_files() -> None:
     drawn = dict(charted("mine", with_settings({"lr": 0.1}, {"lr": 0.05})))
     (line,) = drawn["mine-sweep"]

@@ -46,7 +46,7 @@ def test_it_holds_the_data_and_nothing_from_elsewhere() -> None:
     *charts, data, _, _ = elements.scripts
     assert json.loads(data)["runs"] == contents(found).details.runs
     assert all(json.loads(one)["data"] for one in charts)
-    assert len(charts) > len(contents(found).shelves) * 5
+    assert len(charts) > len(contents(found).places) * 5
     addresses = [
         value
         for _, attrs in elements.tags
@@ -76,7 +76,7 @@ def test_data_cannot_end_their_element() -> None:
     found = [replace(r, method=text, stream=text, commit=text) for r in records("demo", 2)]
     made = Study({text: prepared(found)}, [text])
     elements, usual = Elements(page(made)), Elements(page(study("demo")))
-    views = [view for shelf in contents(made).shelves for view in shelf.views.values()]
+    views = [view for at_place in contents(made).places for view in at_place.views.values()]
     charts = [one for view in views for shown in view.charts.values() for one in shown]
     assert len(elements.scripts) == 3 + sum(one.map is None for one in charts)
     assert not {name for _, attributes in elements.tags for name in attributes} - {

@@ -10,7 +10,7 @@ import pytest
 
 from bison_ocl.experiments.records.record import Losses
 from bison_ocl.report.figures.chart import Chart, Series
-from bison_ocl.report.page.contents import Contents, Shelf, contents
+from bison_ocl.report.page.contents import Contents, PlaceViews, contents
 from bison_ocl.report.page.tables import Details, Line, PageTable, numbers_of, trimmed
 from bison_ocl.report.study.study import Study
 from bison_ocl.report.tables.layouts import overview
@@ -18,8 +18,8 @@ from tests.report.records import records
 from tests.report.studies import prepared, study
 
 
-def place(found: Contents, item: str, number: int = 0) -> Shelf:
-    return [one for one in found.shelves if one.item == item][number]
+def place(found: Contents, item: str, number: int = 0) -> PlaceViews:
+    return [one for one in found.places if one.item == item][number]
 
 
 def table(found: Contents, item: str, view: str = "summary", number: int = 0) -> PageTable:
@@ -131,7 +131,7 @@ def test_ours_is_followed_by_the_papers_number() -> None:
 
 def test_settings_that_an_item_sets_for_all_are_no_variant() -> None:
     found = contents(study("feature-enhancement", seeds=1))
-    tables = [table(found, "feature-enhancement", number=n) for n in range(len(found.shelves))]
+    tables = [table(found, "feature-enhancement", number=n) for n in range(len(found.places))]
     assert {"SCR", "OnPro", "PCR", "BISON"} <= {name for one in tables for name in names(one)}
     assert line(found, "feature-enhancement", "BISON").cells[2].text.startswith("33.5")
 
@@ -240,5 +240,5 @@ def test_curves_come_first_where_settings_were_swept() -> None:
 
 def test_a_dataset_keeps_its_whole_name() -> None:
     long = [replace(r, data_options={"validate": 0.1}) for r in records("demo", 1)]
-    (shelf,) = contents(Study({"demo": prepared(long)}, [])).shelves
-    assert shelf.name == "Split Digits, validated on 10 % of the training images"
+    (at_place,) = contents(Study({"demo": prepared(long)}, [])).places
+    assert at_place.name == "Split Digits, validated on 10 %"

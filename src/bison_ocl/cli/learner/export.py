@@ -23,7 +23,10 @@ def export(
     method: MethodFile = None,
     backbone: Factory = None,
 ) -> None:
-    """Export a saved learner to ONNX or torch.export, with its class names inside."""
+    """Export a saved learner to ONNX or torch.export.
+
+    The file holds its class names too.
+    """
     from bison_ocl.learner.export.write import checked
 
     checked(out, input)

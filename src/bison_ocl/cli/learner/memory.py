@@ -21,7 +21,10 @@ def memory(
         typer.Option(callback=expanded, help="Write a contact sheet of the images (.png)."),
     ] = None,
 ) -> None:
-    """Show the images in the memory of a saved learner: counts, ids, ages, a contact sheet."""
+    """Show the images in the memory of a saved learner.
+
+    Prints the number of images per label; --json adds ids and ages.
+    """
     from bison_ocl.learner.saved.memory import memory_in
 
     found = memory_in(file)
@@ -32,6 +35,6 @@ def memory(
     if json:
         print(json_text.dumps(found.as_json()))
         return
-    print(f"{len(found):,} of {found.capacity:,} images, {found.bytes / 1e6:.1f} MB")
+    print(f"{len(found):,} of {found.capacity:,} images, {found.bytes / 1e3:,.1f} kB")
     for label, n in found.counts.items():
         print(f"{n:6}  {label}")

@@ -30,7 +30,10 @@ def serve(
     method: MethodFile = None,
     backbone: Factory = None,
 ) -> None:
-    """Serve a saved learner over HTTP: observe, predict, metrics, memory, a live page."""
+    """Serve a saved learner over HTTP.
+
+    Offers observe, predict, forget, metrics, memory and a live page.
+    """
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise UserError(f"{' and '.join(missing)} missing: pip install 'bison-ocl[serve]'")

@@ -51,10 +51,10 @@ Stamp = tuple[int, ...]
 def open_cached(source: Source, cache_dir: Path) -> Dataset:
     """The dataset of a source, decoded at the first use and verified once per process."""
     folder, digest = place_of(source, cache_dir)
-    about = sound(folder, digest)
+    about = verified_description(folder, digest)
     if about is None:
         with writing(cache_dir), locked(cache_dir / f".{folder.name}.lock"):
-            about = sound(folder, digest)
+            about = verified_description(folder, digest)
             if about is None:
                 about = build(source, folder, digest)
     return opened(source.name, folder, about)
@@ -69,13 +69,13 @@ def place_of(source: Source, cache_dir: Path) -> tuple[Path, str]:
     return cache_dir / f"{name}-{digest[:16]}", digest
 
 
-def sound(folder: Path, digest: str) -> dict[str, Any] | None:
+def verified_description(folder: Path, digest: str) -> dict[str, Any] | None:
     """The description of a cache, if it is complete and its checksums hold."""
-    about = whole(folder, digest)
+    about = description(folder, digest)
     return about if about and not damaged(folder, about) else None
 
 
-def whole(folder: Path, digest: str) -> dict[str, Any] | None:
+def description(folder: Path, digest: str) -> dict[str, Any] | None:
     """The description of a cache, if it is complete and belongs to this source."""
     try:
         about: dict[str, Any] = json.loads(read_regular(folder / "cache.json", MOST_ABOUT))
@@ -227,7 +227,7 @@ def write_array(
 def state_of_cache(source: Source, cache_dir: Path) -> str:
     """One line on whether a cache exists and its checksums hold."""
     folder, digest = place_of(source, cache_dir)
-    about = whole(folder, digest)
+    about = description(folder, digest)
     if about is None:
         return f"{'incomplete' if folder.exists() else 'none'}; the next run builds it"
     if name := damaged(folder, about):

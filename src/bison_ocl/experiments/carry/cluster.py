@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
-from bison_ocl.experiments.tracking.sight import Sight, Tell
+from bison_ocl.experiments.tracking.run_update import OnUpdate, RunUpdate
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files.durable import check_writable
 
@@ -49,7 +49,7 @@ def carry_out(
     started: Started,
     done: Done,
     *,
-    tell: Tell | None = None,
+    on_update: OnUpdate | None = None,
     address: str | None = None,
 ) -> None:
     """Submit all units and pass on their outcomes; without an address, use this machine only."""
@@ -58,32 +58,32 @@ def carry_out(
         check_placeable(jobs, ray.cluster_resources())
         task, mark = ray.remote(unit), uuid4().hex
         running = {
-            task.options(**needs(job)).remote(marked(job, mark), mark, tell is not None): job
+            task.options(**needs(job)).remote(marked(job, mark), mark, on_update is not None): job
             for job in jobs
         }
         while running:
             (ready,), _ = ray.wait(list(running), num_returns=1)
             job = running[ready]
             try:
-                found: Outcome | Sight | None = ray.get(next(ready))
+                message: Outcome | RunUpdate | None = ray.get(next(ready))
             except ray.exceptions.RayError as error:
-                found = Outcome(job, [], f"Ray gave up: {in_one_line(error)}")
-            if found is None:
+                message = Outcome(job, [], f"Ray gave up: {in_one_line(error)}")
+            if message is None:
                 started(job)
-            elif isinstance(found, Sight):
-                if tell:
-                    tell(found)
+            elif isinstance(message, RunUpdate):
+                if on_update:
+                    on_update(message)
             else:
                 del running[ready]
-                done(replace(found, job=job))
+                done(replace(message, job=job))
     finally:
         ray.shutdown()
 
 
-def unit(job: Job, mark: str, tells: bool = False) -> Iterator[Outcome | Sight | None]:
-    """The work of a node: yield None at the start, sights of runs if asked, then the outcome."""
+def unit(job: Job, mark: str, updates: bool = False) -> Iterator[Outcome | RunUpdate | None]:
+    """The work of a node: yield None at the start, updates of runs if asked, then the outcome."""
     yield None
-    work = sighted if tells else tried
+    work = updates_and_outcome if updates else outcome_only
     if is_shared(job, mark):
         yield from work(job)
         return
@@ -91,17 +91,17 @@ def unit(job: Job, mark: str, tells: bool = False) -> Iterator[Outcome | Sight |
         yield from work(replace(job, out=Path(folder)))
 
 
-def tried(job: Job) -> Iterator[Outcome]:
+def outcome_only(job: Job) -> Iterator[Outcome]:
     yield attempt(job)
 
 
-def sighted(job: Job) -> Iterator[Outcome | Sight]:
-    """The sights of a unit while it trains, in a thread of its own, and its outcome."""
-    heard: SimpleQueue[Outcome | Sight] = SimpleQueue()
-    Thread(target=lambda: heard.put(attempt(job, heard.put)), daemon=True).start()
-    while isinstance(found := heard.get(), Sight):
-        yield found
-    yield found
+def updates_and_outcome(job: Job) -> Iterator[Outcome | RunUpdate]:
+    """The updates of a unit while it trains, in a thread of its own, and its outcome."""
+    messages: SimpleQueue[Outcome | RunUpdate] = SimpleQueue()
+    Thread(target=lambda: messages.put(attempt(job, messages.put)), daemon=True).start()
+    while isinstance(message := messages.get(), RunUpdate):
+        yield message
+    yield message
 
 
 def needs(job: Job) -> dict[str, Any]:

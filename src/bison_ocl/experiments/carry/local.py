@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 from bison_ocl.data import load
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
-from bison_ocl.experiments.plan.machine import cores
-from bison_ocl.experiments.tracking.sight import Sight, Tell
+from bison_ocl.experiments.tracking.run_update import OnUpdate, RunUpdate
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.stream.streams import canonical
 
@@ -31,7 +30,7 @@ def carry_out(
     started: Started,
     done: Done,
     *,
-    tell: Tell | None = None,
+    on_update: OnUpdate | None = None,
     processes: int = 1,
     warm_up: bool = False,
 ) -> None:
@@ -48,10 +47,10 @@ def carry_out(
         while crew:
             ready = wait([worker.pipe for worker in crew])
             for worker in [worker for worker in crew if worker.pipe in ready]:
-                outcome = worker.heard()
-                if isinstance(outcome, Sight):
-                    if tell:
-                        tell(outcome)
+                outcome = worker.received()
+                if isinstance(outcome, RunUpdate):
+                    if on_update:
+                        on_update(outcome)
                     continue
                 done(outcome)
                 if outcome.error is not None or not waiting:
@@ -79,11 +78,6 @@ def open_datasets(jobs: Sequence[Job]) -> None:
         raise UserError("; ".join(dict.fromkeys(missing)))
 
 
-def usual_processes(device: str) -> int:
-    """One per core; one on a GPU, which trains seeds together."""
-    return 1 if device == "cuda" else cores()
-
-
 class Worker:
     """A process that carries out one unit at a time."""
 
@@ -96,15 +90,15 @@ class Worker:
 
     def begin(self, job: Job, warm_up: bool) -> Job:
         self.job = job
-        with suppress(OSError):  # the process died: `heard` reports it
+        with suppress(OSError):  # the process died: `received` reports it
             self.pipe.send((job, warm_up))
         return job
 
-    def heard(self) -> Outcome | Sight:
-        """What it sent: a sight of a run, or an outcome; or one that reports its death."""
+    def received(self) -> Outcome | RunUpdate:
+        """An update of a run or an outcome; if the process died, an outcome that says so."""
         try:
-            found: Outcome | Sight = self.pipe.recv()
-            return found
+            message: Outcome | RunUpdate = self.pipe.recv()
+            return message
         except (EOFError, OSError):
             self.process.join()
             return Outcome(self.job, [], cause_of_death(self.process.exitcode or 0))
@@ -136,12 +130,12 @@ def ctrl_c_ignored() -> Iterator[None]:
 
 
 def serve(pipe: Connection) -> None:
-    """The loop of a worker: receive units, send sights and outcomes, until the parent ends."""
+    """The loop of a worker: receive units, send updates and outcomes, until the parent ends."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     while True:
         job, warm_up = pipe.recv()
         if warm_up:
-            for_nothing(job)
+            train_and_discard(job)
         pipe.send(attempt(job, pipe.send))
 
 
@@ -153,7 +147,7 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def for_nothing(job: Job) -> None:
+def train_and_discard(job: Job) -> None:
     """Train the first run of a unit and discard it."""
     with TemporaryDirectory() as folder:
         attempt(replace(job, seeds=job.seeds[:1], out=Path(folder)))

@@ -14,10 +14,9 @@ from bison_ocl.experiments.carry.work import Carry, Outcome
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.plan.plan import Plan
 from bison_ocl.experiments.plan.units import Options, jobs, shared_name, specs, units
-from bison_ocl.experiments.records import ledger
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.environment import environment
-from bison_ocl.experiments.records.ledger import Ledger, looked_up
+from bison_ocl.experiments.records.ledger import Ledger, looked_up, of_other_items
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import RESULTS
 from bison_ocl.experiments.records.spec import Spec
@@ -42,15 +41,15 @@ Show = Callable[[Sequence[Job]], AbstractContextManager[Board]]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The finished, copied and missing runs of an item."""
+class Inventory:
+    """The runs of an item: finished, finished in another item, missing."""
 
-    book: Ledger
+    ledger: Ledger
     finished: list[Record]
     elsewhere: list[Record]
     """its runs found in other items"""
-    left: list[tuple[Job, list[Spec]]]
-    """the missing runs of each cell"""
+    missing: list[tuple[Job, list[Spec]]]
+    """of each cell"""
 
 
 def reproduce(
@@ -71,48 +70,50 @@ def reproduce(
     with only_one(folder / ".lock", str(folder)):
         if records.set_aside_torn_line(folder / RESULTS):
             say(f"moved a truncated line to {folder / RESULTS}.torn; its run will be trained again")
-        now = standing(plan, out, say, **options)
+        runs = run_inventory(plan, out, say, **options)
         if plan.item.alone:
             device, compiling = options.get("device", "cpu"), options.get("compiling", False)
-            warn_of_machines(now.finished, say, device, compiling)
-        for record in now.elsewhere:
-            now.book.add(record)
-        todo = [unit for job, left in now.left for unit in units(job, left, together)]
-        runs = sum(len(unit.seeds) for unit in todo)
-        taken = f", {len(now.elsewhere)} copied from other items" if plan.copies else ""
-        say(f"{plan.name}: {runs} runs to do, {len(now.finished)} finished{taken}")
+            warn_of_machines(runs.finished, say, device, compiling)
+        for record in runs.elsewhere:
+            runs.ledger.add(record)
+        todo = [unit for job, specs in runs.missing for unit in units(job, specs, together)]
+        count = sum(len(unit.seeds) for unit in todo)
+        copied = f", {len(runs.elsewhere)} copied from other items" if plan.copies else ""
+        say(f"{plan.name}: {count} runs to do, {len(runs.finished)} finished{copied}")
         failed: list[Outcome] = []
         if todo:
             with show(todo) as board:
-                carry_out(todo, board.started, partial(receive, now.book, failed, board))
-        clear([job for job, _ in now.left], now.book)
+                carry_out(todo, board.started, partial(receive, runs.ledger, failed, board))
+        clear([job for job, _ in runs.missing], runs.ledger)
     return failed
 
 
-def standing(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Standing:
+def run_inventory(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -> Inventory:
     """Sort the runs of a plan: finished here, finished in another item, or missing."""
     folder = out / plan.name
-    book = Ledger(folder / RESULTS)
+    ledger = Ledger(folder / RESULTS)
     apart = plan.item.alone or not plan.copies
-    others = {} if apart else ledger.of_other_items(folder, ALONE, say)
-    now, seen = Standing(book, [], [], []), set()
+    others = {} if apart else of_other_items(folder, ALONE, say)
+    runs, seen = Inventory(ledger, [], [], []), set()
     for job in jobs(plan, folder / "work", **options):
         rest: list[Spec] = []
         for spec in specs(job):
-            if (run := spec.identity) in seen:  # the same settings, written differently
+            if (identity := spec.identity) in seen:  # the same settings, written differently
                 continue
-            seen.add(run)
-            if (record := looked_up(book.found, spec, job.also)) is not None:
-                check_source(record.method_source, spec.method, f"seed {spec.seed} in {book.path}")
-                now.finished.append(record)
+            seen.add(identity)
+            if (record := looked_up(ledger.records, spec, job.also)) is not None:
+                check_source(
+                    record.method_source, spec.method, f"seed {spec.seed} in {ledger.path}"
+                )
+                runs.finished.append(record)
             elif (record := looked_up(others, spec, job.also)) is not None and (
                 record.method_source == source_digest(spec.method)
             ):
-                now.elsewhere.append(record)
+                runs.elsewhere.append(record)
             else:
                 rest.append(spec)
-        now.left.append((job, rest))
-    return now
+        runs.missing.append((job, rest))
+    return runs
 
 
 def warn_of_machines(measured: Sequence[Record], say: Say, device: str, compiling: bool) -> None:
@@ -128,10 +129,10 @@ def machine(device: str, compiled: bool) -> str:
     return f"{device}, compiled" if compiled else device
 
 
-def receive(book: Ledger, failed: list[Outcome], board: Board, outcome: Outcome) -> None:
+def receive(ledger: Ledger, failed: list[Outcome], board: Board, outcome: Outcome) -> None:
     """Write the records of a unit, then remove its folder: a kill in between loses nothing."""
     for record in outcome.records:
-        book.add(record)
+        ledger.add(record)
     if outcome.error is None:
         shutil.rmtree(outcome.job.out, ignore_errors=True)
     else:
@@ -153,15 +154,15 @@ def with_trace_kept(outcome: Outcome) -> Outcome:
     return replace(outcome, error=f"{outcome.error} ({path})")
 
 
-def clear(asked: Sequence[Job], book: Ledger) -> None:
+def clear(jobs: Sequence[Job], ledger: Ledger) -> None:
     """Remove leftover folders of finished runs, after a kill or a run on another device."""
-    for job in asked:
+    for job in jobs:
         runs = specs(job)
-        done = [spec for spec in runs if looked_up(book.found, spec, job.also) is not None]
+        done = [spec for spec in runs if looked_up(ledger.records, spec, job.also) is not None]
         names = [spec.name for spec in done]
         names += [shared_name(runs[0])] if len(done) == len(runs) else []
         for name in names if job.out.exists() else []:
             shutil.rmtree(job.out / name, ignore_errors=True)
-    for work in {job.out for job in asked}:
+    for work in {job.out for job in jobs}:
         with suppress(OSError):  # it is not empty, or does not exist
             work.rmdir()

@@ -78,7 +78,7 @@ def rerun(
 ) -> Record:
     """The new record; on CPU with as many threads as the old one."""
     job = job_of(record, out, device, data_dir)
-    if any(one.identity == record.identity for one in records.whole(job.results)):
+    if any(one.identity == record.identity for one in records.read_complete(job.results)):
         raise UserError(f"{job.results} already holds this run: choose another --out")
     if device == "cpu":
         torch.set_num_threads(record.environment.threads)

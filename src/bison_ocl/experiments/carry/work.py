@@ -16,7 +16,7 @@ import torch
 from bison_ocl.errors import UserError, shortage
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.experiments.tracking.sight import Tell, telling
+from bison_ocl.experiments.tracking.run_update import OnUpdate, with_updates
 from bison_ocl.experiments.train.run import Run, Watcher
 from bison_ocl.experiments.train.runner import Job, run
 
@@ -41,33 +41,28 @@ class Carry(Protocol):
     """An engine with its options.
 
     It carries out units in any order and calls `started` at least once and `done` once per unit,
-    and `tell` with what is known of a run whenever it pauses, all in the process and thread of its
-    caller.
+    and `on_update` whenever a run pauses, all in the process and thread of its caller.
     """
 
     def __call__(
-        self, jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+        self,
+        jobs: Sequence[Job],
+        started: Started,
+        done: Done,
+        *,
+        on_update: OnUpdate | None = None,
     ) -> None: ...
 
 
-class Unwatched:
+class Unwatched(Watcher):
     """A watcher that shows nothing: the caller shows the unit as a whole."""
-
-    def stepped(self, task: int, step: int) -> None:
-        pass
-
-    def tested(self, task: int, accuracy: float) -> None:
-        pass
-
-    def paused(self, runs: Sequence[Run]) -> None:
-        pass
 
 
 def unwatched(run: Run) -> AbstractContextManager[Watcher]:
     return nullcontext(Unwatched())
 
 
-def attempt(job: Job, tell: Tell | None = None) -> Outcome:
+def attempt(job: Job, on_update: OnUpdate | None = None) -> Outcome:
     """Carry out or resume a unit in this process; errors become an outcome.
 
     On a CPU with one thread: rounding depends on the number of threads.
@@ -76,7 +71,7 @@ def attempt(job: Job, tell: Tell | None = None) -> Outcome:
         torch.set_num_threads(1)
     job = replace(job, resume=True)
     try:
-        watch = telling(unwatched, tell) if tell else unwatched
+        watch = with_updates(unwatched, on_update) if on_update else unwatched
         return Outcome(job, run(job, watch, lambda _: None))
     except UserError as error:
         return Outcome(job, finished(job), str(error))
@@ -88,6 +83,6 @@ def attempt(job: Job, tell: Tell | None = None) -> Outcome:
 def finished(job: Job) -> list[Record]:
     """The records that a failed unit finished."""
     try:
-        return [record for record in records.whole(job.results) if record.seed in job.seeds]
+        return [record for record in records.read_complete(job.results) if record.seed in job.seeds]
     except UserError:  # the results file itself is broken
         return []

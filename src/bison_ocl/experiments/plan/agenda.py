@@ -92,9 +92,10 @@ def left_of(found: Plan, out: Path, say: Callable[[str], None], precision: str) 
     """The number of missing runs per cell; imports nothing heavy if no results exist."""
     if not any(out.glob(f"*/{RESULTS}")):
         return [len(found.seeds)] * len(found.cells)
-    from bison_ocl.experiments.carry.reproduce import standing
+    from bison_ocl.experiments.carry.reproduce import run_inventory
 
-    return [len(left) for _, left in standing(found, out, say, precision=precision).left]
+    missing = run_inventory(found, out, say, precision=precision).missing
+    return [len(specs) for _, specs in missing]
 
 
 def time_of(found: Plan, left: Sequence[int], rate: Rate, processes: int) -> str:

@@ -46,32 +46,37 @@ def measured(device: str, precision: Precision) -> Rate:
     step = seconds_of_a_step(device, precision)
     alone = seconds_of_a_step(device, precision, alone=True) if device == "cuda" else step
     rate = Rate(device, precision, step, alone, time.strftime("%Y-%m-%d"))
-    kept = [one for one in known() if (one.device, one.precision) != (device, precision)]
+    kept = [one for one in saved_rates() if (one.device, one.precision) != (device, precision)]
     data = json.dumps([asdict(one) for one in (*kept, rate)], indent=1).encode()
     with suppress(UserError):  # a folder that cannot be written costs the next command an estimate
-        write_atomically(place(), data)
+        write_atomically(rates_file(), data)
     return rate
 
 
 def last(device: str, precision: str) -> Rate | None:
     """The last measured rate of a device and precision; auto: of any device, a GPU first."""
-    alike = [one for one in known() if one.precision == precision]
+    alike = [one for one in saved_rates() if one.precision == precision]
     chosen = [one for one in alike if device in ("auto", one.device)]
     return max(chosen, key=lambda one: one.device == "cuda", default=None)
 
 
-def known() -> list[Rate]:
+def saved_rates() -> list[Rate]:
     """All rates on file; none if the file is missing or damaged."""
     try:
-        return [Rate(**one) for one in json.loads(place().read_text("utf-8"))]
+        return [Rate(**one) for one in json.loads(rates_file().read_text("utf-8"))]
     except (OSError, ValueError, TypeError):
         return []
 
 
-def place() -> Path:
+def rates_file() -> Path:
     return cache_folder() / "steps.json"
 
 
 def cores() -> int:
     """The number of CPU cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def usual_processes(device: str) -> int:
+    """One per core; one on a GPU, which trains seeds together."""
+    return 1 if device == "cuda" else cores()

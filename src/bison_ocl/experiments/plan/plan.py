@@ -12,7 +12,7 @@ from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, REFERENCE, Cell, Item, Settings
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.declared import facts, settings_on
-from bison_ocl.methods.outside import GUESTS
+from bison_ocl.methods.outside import REGISTERED
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
 def joining(cells: Sequence[Cell], methods: Sequence[str]) -> Iterator[Cell]:
     """The cells of methods from outside the package, which join an item everywhere."""
     for name in methods:
-        if name in GUESTS:
+        if name in REGISTERED:
             places = ((one.data, one.memory, one.stream) for one in cells if one.memory)
             yield from (Cell(name, data, memory, stream=stream) for data, memory, stream in places)
 
@@ -149,8 +149,8 @@ def adjusted(cells: Sequence[Cell], settings: Settings) -> Sequence[Cell]:
 
 
 def adapted(cell: Cell, settings: Settings, reads: Sequence[str]) -> Cell:
-    said = {name: value for name, value in settings if name in reads}
-    return replace(cell, settings=tuple((dict(cell.settings) | said).items()))
+    read = {name: value for name, value in settings if name in reads}
+    return replace(cell, settings=tuple((dict(cell.settings) | read).items()))
 
 
 def check_settings(cell: Cell) -> None:

@@ -17,14 +17,14 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.found = by_identity(records.whole(path))
+        self.records = by_identity(records.read_complete(path))
 
     def add(self, record: Record) -> None:
         """Write a record unless its run is there with the same inference rules."""
-        before = self.found.get(record.identity)
+        before = self.records.get(record.identity)
         if before is None or not set(record.also) <= set(before.also):
             records.append(self.path, record)
-            self.found[record.identity] = record
+            self.records[record.identity] = record
 
 
 def looked_up(found: dict[str, Record], spec: Spec, also: Iterable[str]) -> Record | None:
@@ -57,7 +57,7 @@ def of_other_items(
         if path.parent == item or path.parent.name in apart:
             continue
         try:
-            found += records.whole(path)
+            found += records.read_complete(path)
         except UserError as error:
             say(f"skipped the runs of another item: {error}")
     return by_identity(found)

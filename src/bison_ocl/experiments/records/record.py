@@ -6,15 +6,25 @@ One line of results.jsonl. docs/RECORDS.md describes every field.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from bison_ocl.experiments.records.spec import Spec
+
+
+class Dataclass(Protocol):
+    """What makes a class a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+D = TypeVar("D", bound=Dataclass)
 
 SCHEMA = 2
 
 Matrix = list[list[float]]
 Counts = list[list[int]]
+"""a confusion matrix [C, C]"""
 
 
 @dataclass(frozen=True)
@@ -128,43 +138,40 @@ class Record(Spec):
         return self.confusion
 
 
+NESTED: dict[str, type[Dataclass]] = {
+    "metrics": Metrics,
+    "losses": Losses,
+    "anytime": Anytime,
+    "timing": Timing,
+    "environment": Environment,
+}
+"""fields of a record that are dataclasses themselves"""
+
+
 def as_values(record: Record) -> dict[str, Any]:
     """A record as JSON values; lists are shared, not copied."""
     also = {rule: _flat(scores) for rule, scores in record.also.items()}
     return {"schema": SCHEMA} | _flat(record) | {"also": also}
 
 
-def _flat(value: Any) -> dict[str, Any]:
-    nested = (Metrics, Losses, Anytime, Timing, Environment)
-    return {
-        field.name: vars(one) if isinstance(one := getattr(value, field.name), nested) else one
-        for field in fields(value)
-    }
+def _flat(record: Record | Scores) -> dict[str, Any]:
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: vars(v) if name in NESTED and v else v for name, v in values.items()}
 
 
 def from_values(values: Mapping[str, Any]) -> Record:
     """The record of a checked line in the schema above."""
-
-    def made(kind: Any, found: Any) -> Any:
-        return None if found is None else known(kind, found)
-
     also = {
-        rule: Scores(one["accuracy"], known(Metrics, one["metrics"]), one.get("confusion"))
-        for rule, one in values["also"].items()
+        rule: Scores(s["accuracy"], from_fields(Metrics, s["metrics"]), s.get("confusion"))
+        for rule, s in values["also"].items()
     }
     nested = {
-        "also": also,
-        "metrics": known(Metrics, values["metrics"]),
-        "losses": made(Losses, values.get("losses")),
-        "anytime": made(Anytime, values.get("anytime")),
-        "timing": known(Timing, values["timing"]),
-        "environment": known(Environment, values["environment"]),
+        name: from_fields(kind, values[name]) for name, kind in NESTED.items() if values.get(name)
     }
-    record: Record = known(Record, {**values, **nested})
-    return record
+    return from_fields(Record, {**values, **nested, "also": also})
 
 
-def known(kind: Any, values: Mapping[str, Any]) -> Any:
+def from_fields(kind: type[D], values: Mapping[str, Any]) -> D:
     """A dataclass from the values that it has fields for; a missing one counts as its default."""
     names = [field.name for field in fields(kind) if field.name in values]
     return kind(**{name: values[name] for name in names})

@@ -73,7 +73,7 @@ def read(path: Path) -> list[Record]:
     return parsed(lines, path)
 
 
-def whole(path: Path) -> list[Record]:
+def read_complete(path: Path) -> list[Record]:
     """The records of a file, without a truncated last line."""
     return parsed(split(path)[0], path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.progress import (
@@ -43,7 +43,7 @@ def watching(run: Run) -> Iterator[Watcher]:
         yield Bar(run, progress)
 
 
-class Bar:
+class Bar(Watcher):
     """The live bar: task, step, time left, accuracy after the last finished task."""
 
     def __init__(self, run: Run, progress: Progress) -> None:
@@ -69,6 +69,3 @@ class Bar:
             description=self.named(task),
             accuracy=f"AA {100 * accuracy:.1f} %",
         )
-
-    def paused(self, runs: Sequence[Run]) -> None:
-        pass

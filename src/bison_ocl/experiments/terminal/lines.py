@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bison_ocl.experiments.train.run import Run, Watcher
@@ -16,14 +16,11 @@ def title(run: Run) -> str:
     return f"{run.spec.method} seed {run.spec.seed}{others}"
 
 
-class Lines:
+class Lines(Watcher):
     """One line per task, for logs and pipes."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.start, self.first = run, time.perf_counter(), run.progress.step
-
-    def stepped(self, task: int, step: int) -> None:
-        pass
 
     def tested(self, task: int, accuracy: float) -> None:
         done, total = self.run.progress.step, self.run.steps
@@ -35,9 +32,6 @@ class Lines:
             file=sys.stderr,
             flush=True,
         )
-
-    def paused(self, runs: Sequence[Run]) -> None:
-        pass
 
 
 @contextmanager

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.experiments.tracking.diary import Diary
-from bison_ocl.experiments.tracking.story import story_of
+from bison_ocl.experiments.tracking.logged_record import logged_record
+from bison_ocl.experiments.tracking.run_log import RunLog
 
 if TYPE_CHECKING:
     from bison_ocl.experiments.carry.work import Carry, Done, Outcome, Started
-    from bison_ocl.experiments.tracking.sight import Sight, Tell
+    from bison_ocl.experiments.tracking.run_update import OnUpdate, RunUpdate
     from bison_ocl.experiments.train.runner import Job
 
 KINDS = ("tensorboard", "mlflow", "wandb")
@@ -31,36 +31,36 @@ def tracker(choice: str, out: Path, say: Callable[[str], None]) -> Tracker:
     kind, _, place = choice.partition(":")
     if kind not in KINDS:
         raise UserError(unknown("choice for --track", kind, KINDS))
-    keeper = import_module(f"{__name__}.{kind}")
-    place = place or keeper.default(out)
+    backend = import_module(f"{__name__}.{kind}")
+    place = place or backend.default(out)
     try:
-        keeper.check(place)
+        backend.check(place)
     except ImportError as error:
         message = f"--track {kind} needs more packages: pip install 'bison-ocl[tracking]'"
         raise UserError(message) from error
-    return Tracker(keeper, place, out, say)
+    return Tracker(backend, place, out, say)
 
 
 class Tracker:
-    """Passes runs on to where they are kept; the process that was asked to track does all of it.
+    """Logs runs to a backend; only the process of the command writes to it.
 
     If that fails, training goes on: one line says so, and nothing is written for a minute. What is
     missing then is written at the end, or when the command is repeated.
     """
 
-    def __init__(self, keeper: Any, place: str, out: Path, say: Callable[[str], None]) -> None:
-        """keeper: one of the modules beside this one"""
-        self.keeper, self.place, self.say = keeper, place, say
+    def __init__(self, backend: Any, place: str, out: Path, say: Callable[[str], None]) -> None:
+        """backend: a module of this package, such as tensorboard"""
+        self.backend, self.place, self.say = backend, place, say
         self.models = out / "models"
         self.suffix = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:8]
-        """tells a run apart from the same one in another folder of results"""
-        self.diaries: dict[str, Diary] = {}
+        """distinguishes a run from the same one in another folder of results"""
+        self.logs: dict[str, RunLog] = {}
         """of the runs that train, by name"""
         self.rests_until, self.warned = 0.0, False
 
-    def see(self, sight: Sight) -> None:
+    def update(self, update: RunUpdate) -> None:
         """Log the points of a run that are new; a run of an earlier command begins again."""
-        self._attempt(lambda: self._see(sight))
+        self._attempt(lambda: self._update(update))
 
     def keep(self, record: Record) -> None:
         """Log a record, with its model if one was saved, unless it is logged already."""
@@ -79,25 +79,25 @@ class Tracker:
         """Close the logs of runs that did not finish."""
         self._attempt(self._stop)
 
-    def _see(self, sight: Sight) -> None:
-        if sight.run not in self.diaries:
-            name = f"{sight.run}-{self.suffix}"
-            self.diaries[sight.run] = self.keeper.begin(name, sight.settings, self.place)
-        self.diaries[sight.run].add(sight.curves)
+    def _update(self, update: RunUpdate) -> None:
+        if update.run not in self.logs:
+            name = f"{update.run}-{self.suffix}"
+            self.logs[update.run] = self.backend.begin(name, update.settings, self.place)
+        self.logs[update.run].add(update.curves)
 
     def _keep(self, record: Record) -> None:
-        story = story_of(record, self.models)
-        if record.name in self.diaries:
-            diary = self.diaries[record.name]
-            diary.add(story.curves)
-            diary.finish(story)
-            del self.diaries[record.name]
-        elif not self.keeper.is_kept(story.name, self.place):
-            self.keeper.keep(story, self.place)
+        logged = logged_record(record, self.models)
+        if record.name in self.logs:
+            log = self.logs[record.name]
+            log.add(logged.curves)
+            log.finish(logged)
+            del self.logs[record.name]
+        elif not self.backend.is_kept(logged.name, self.place):
+            self.backend.keep(logged, self.place)
 
     def _stop(self) -> None:
-        while self.diaries:
-            self.diaries.popitem()[1].stop()
+        while self.logs:
+            self.logs.popitem()[1].stop()
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Do a piece of work unless one has just failed; a failure is one line."""
@@ -109,7 +109,7 @@ class Tracker:
             self.rests_until = time.monotonic() + REST
             with suppress(Exception):
                 self._stop()
-            self.diaries = {}
+            self.logs = {}
             if not self.warned:
                 why = " ".join(str(error).split()) or type(error).__name__
                 self.say(f"warning: {why}; runs go on: repeat the command to log what is missing")
@@ -120,18 +120,18 @@ def tracked(carry_out: Carry, tracking: Tracker) -> Carry:
     """An engine that also logs runs while they train, and each record as it arrives."""
 
     def carry(
-        jobs: Sequence[Job], started: Started, done: Done, *, tell: Tell | None = None
+        jobs: Sequence[Job], started: Started, done: Done, *, on_update: OnUpdate | None = None
     ) -> None:
-        def landed(outcome: Outcome) -> None:
+        def finished(outcome: Outcome) -> None:
             done(outcome)
             for record in outcome.records:
                 tracking.keep(record)
 
-        def told(sight: Sight) -> None:
-            tracking.see(sight)
-            if tell:
-                tell(sight)
+        def updated(update: RunUpdate) -> None:
+            tracking.update(update)
+            if on_update:
+                on_update(update)
 
-        carry_out(jobs, started, landed, tell=told)
+        carry_out(jobs, started, finished, on_update=updated)
 
     return carry

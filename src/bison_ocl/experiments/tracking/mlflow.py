@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import requests
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.tracking.diary import Diary
-from bison_ocl.experiments.tracking.story import Curve, Settings, Story
+from bison_ocl.experiments.tracking.logged_record import Curve, LoggedRecord, Settings
+from bison_ocl.experiments.tracking.run_log import RunLog
 from bison_ocl.files.durable import check_writable
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def is_kept(name: str, uri: str) -> bool:
         return any(run.info.status == "FINISHED" for run in found)
 
 
-def begin(name: str, settings: Settings, uri: str) -> Diary:
+def begin(name: str, settings: Settings, uri: str) -> RunLog:
     """The log of a run from now on; replaces what an interrupted command has left."""
     from mlflow.entities import Param
 
@@ -78,17 +78,17 @@ def begin(name: str, settings: Settings, uri: str) -> Diary:
         run = client.create_run(where, run_name=name, tags={TAG: name})
         params = [Param(name, str(value)) for name, value in settings.items()]
         client.log_batch(run.info.run_id, params=params)
-    return Logged(run.info.run_id, uri)
+    return MlflowRun(run.info.run_id, uri)
 
 
-def keep(story: Story, uri: str) -> None:
+def keep(logged: LoggedRecord, uri: str) -> None:
     """Write a finished run."""
-    diary = begin(story.name, story.settings, uri)
-    diary.add(story.curves)
-    diary.finish(story)
+    log = begin(logged.name, logged.settings, uri)
+    log.add(logged.curves)
+    log.finish(logged)
 
 
-class Logged(Diary):
+class MlflowRun(RunLog):
     """A run of MLflow, RUNNING until its record is there."""
 
     def __init__(self, id: str, uri: str) -> None:
@@ -108,14 +108,14 @@ class Logged(Diary):
             for start in range(0, len(figures), MOST):
                 client.log_batch(self.id, metrics=figures[start : start + MOST])
 
-    def finish(self, story: Story) -> None:
-        self.write({name: [(0, value)] for name, value in story.finals.items()})
+    def finish(self, logged: LoggedRecord) -> None:
+        self.write({name: [(0, value)] for name, value in logged.finals.items()})
         with opened(self.uri) as (client, _):
-            client.log_text(self.id, story.line, "record.json")
-            if story.model:
-                client.log_artifact(self.id, str(story.model))
-            client.set_tag(self.id, TAG, story.name)
-            client.update_run(self.id, name=story.name)
+            client.log_text(self.id, logged.line, "record.json")
+            if logged.model:
+                client.log_artifact(self.id, str(logged.model))
+            client.set_tag(self.id, TAG, logged.name)
+            client.update_run(self.id, name=logged.name)
             client.set_terminated(self.id)
 
     def stop(self) -> None:

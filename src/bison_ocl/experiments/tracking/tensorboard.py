@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.tracking.diary import Diary
-from bison_ocl.experiments.tracking.story import Curve, Settings, Story
+from bison_ocl.experiments.tracking.logged_record import Curve, LoggedRecord, Settings
+from bison_ocl.experiments.tracking.run_log import RunLog
 from bison_ocl.files.durable import check_writable, temporary_name, write_errors
 
 ADVICE = "results are kept"
@@ -29,27 +29,27 @@ def is_kept(name: str, folder: str) -> bool:
     return (Path(folder) / name).exists()
 
 
-def begin(name: str, settings: Settings, folder: str) -> Diary:
+def begin(name: str, settings: Settings, folder: str) -> RunLog:
     """The log of a run from now on; replaces what an interrupted command has left."""
     place = Path(folder) / name
     shutil.rmtree(place, ignore_errors=True)
     return Events(place)
 
 
-def keep(story: Story, folder: str) -> None:
+def keep(logged: LoggedRecord, folder: str) -> None:
     """Write a finished run."""
-    place = Path(folder) / story.name
-    diary = Events(temporary_name(place))
+    place = Path(folder) / logged.name
+    log = Events(temporary_name(place))
     try:
-        diary.add(story.curves)
-        diary.finish(story)
+        log.add(logged.curves)
+        log.finish(logged)
     except UserError:
-        shutil.rmtree(diary.place, ignore_errors=True)
+        shutil.rmtree(log.place, ignore_errors=True)
         if not place.exists():  # another process was faster
             raise
 
 
-class Events(Diary):
+class Events(RunLog):
     """A folder with an event file, which becomes that of the record by a rename."""
 
     def __init__(self, place: Path) -> None:
@@ -67,14 +67,14 @@ class Events(Diary):
                     self.writer.add_scalar(name, value, step)
             self.writer.flush()
 
-    def finish(self, story: Story) -> None:
+    def finish(self, logged: LoggedRecord) -> None:
         with write_errors(self.place, ADVICE):
-            self.writer.add_hparams(story.settings, story.finals, run_name=".")
+            self.writer.add_hparams(logged.settings, logged.finals, run_name=".")
             self.writer.close()
-            (self.place / "record.json").write_text(story.line)
-            if story.model:
-                shutil.copy(story.model, self.place)
-            self.place.rename(self.place.with_name(story.name))
+            (self.place / "record.json").write_text(logged.line)
+            if logged.model:
+                shutil.copy(logged.model, self.place)
+            self.place.rename(self.place.with_name(logged.name))
 
     def stop(self) -> None:
         self.writer.close()

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.tracking.diary import Diary
-from bison_ocl.experiments.tracking.story import Curve, Settings, Story
+from bison_ocl.experiments.tracking.logged_record import Curve, LoggedRecord, Settings
+from bison_ocl.experiments.tracking.run_log import RunLog
 from bison_ocl.files.durable import check_writable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def is_kept(name: str, folder: str) -> bool:
     return (Path(folder) / FINISHED.format(name)).exists()
 
 
-def begin(name: str, settings: Settings, folder: str) -> Diary:
+def begin(name: str, settings: Settings, folder: str) -> RunLog:
     """The log of a run from now on; replaces what an interrupted command has left offline."""
     import wandb
 
@@ -63,7 +63,7 @@ def begin(name: str, settings: Settings, folder: str) -> Diary:
             reinit="create_new",
         )
         running.write_text(Path(run.dir).parent.name)
-    return Synced(run, running, folder)
+    return WandbRun(run, running, folder)
 
 
 def offline_run(folder: str, name: str) -> Path:
@@ -71,14 +71,14 @@ def offline_run(folder: str, name: str) -> Path:
     return Path(folder) / "wandb" / f"offline-run-{Path(name).name.removeprefix('offline-run-')}"
 
 
-def keep(story: Story, folder: str) -> None:
+def keep(logged: LoggedRecord, folder: str) -> None:
     """Write a finished run."""
-    diary = begin(story.name, story.settings, folder)
-    diary.add(story.curves)
-    diary.finish(story)
+    log = begin(logged.name, logged.settings, folder)
+    log.add(logged.curves)
+    log.finish(logged)
 
 
-class Synced(Diary):
+class WandbRun(RunLog):
     """A run of W&B: online at once; offline W&B writes its file in blocks of 32 KB."""
 
     def __init__(self, run: Run, running: Path, folder: str) -> None:
@@ -93,15 +93,15 @@ class Synced(Diary):
                 for step, value in curve:
                     self.run.log({name: value, f"at/{name}": step})
 
-    def finish(self, story: Story) -> None:
+    def finish(self, logged: LoggedRecord) -> None:
         with errors(self.folder):
-            self.run.name = story.name
-            self.run.summary.update(story.finals)
-            (Path(self.run.dir) / "record.json").write_text(story.line)
-            if story.model:
-                self.run.save(story.model, base_path=story.model.parent, policy="now")
+            self.run.name = logged.name
+            self.run.summary.update(logged.finals)
+            (Path(self.run.dir) / "record.json").write_text(logged.line)
+            if logged.model:
+                self.run.save(logged.model, base_path=logged.model.parent, policy="now")
             self.run.finish()
-            (Path(self.folder) / FINISHED.format(story.name)).touch()
+            (Path(self.folder) / FINISHED.format(logged.name)).touch()
             self.running.unlink(missing_ok=True)
 
     def stop(self) -> None:

@@ -33,8 +33,8 @@ def check_backbone(text: str | None, method: Method) -> None:
 def backbone_of(text: str, seed: int, shape: tuple[int, ...]) -> ModuleBackbone:
     """The backbone of a run, normalised as its authors say, if they do (`pretrained_cfg`)."""
     module = module_of(text, seed)
-    said: Any = getattr(module, "pretrained_cfg", None) or {}
-    mean, deviation = said.get("mean"), said.get("std")
+    config: Any = getattr(module, "pretrained_cfg", None) or {}
+    mean, deviation = config.get("mean"), config.get("std")
     known = mean is not None and deviation is not None
     return ModuleBackbone(module, shape, (tuple(mean), tuple(deviation)) if known else None)
 

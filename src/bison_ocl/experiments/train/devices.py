@@ -49,7 +49,7 @@ def free_bytes(share: float = 1.0) -> int:
     return min(free, int(share * total) - torch.cuda.memory_allocated())
 
 
-def forget_peak() -> None:
+def reset_peak() -> None:
     """Measure the peak of GPU memory from here on."""
     torch.cuda.reset_peak_memory_stats()
 
@@ -61,7 +61,7 @@ def peak_megabytes(device: str) -> float | None:
 
 def peak_bytes(work: Callable[[], object]) -> int:
     """Peak GPU memory that a piece of work adds."""
-    forget_peak()
+    reset_peak()
     before = torch.cuda.memory_allocated()
     work()
     return torch.cuda.max_memory_allocated() - before

@@ -34,13 +34,13 @@ class Group:
         self.steps, self.test_every = self.first.steps, self.first.anytime_every
         self.execution = replace(self.first.execution, compiled_in=compiled_in)
         if is_cuda(self.device):
-            devices.forget_peak()
+            devices.reset_peak()
         for run in runs:
             run.together, run.compiled = len(runs), self.execution.compiles
         self.stacked = len(runs) > 1
         self.engine = self.execution.engine(self.first.method, self.stacked)
         me = tree.stack([run.me for run in runs]) if self.stacked else self.first.me
-        self.body = self.execution.stepper(self.engine, me)
+        self.stepper = self.execution.stepper(self.engine, me)
         intervals = Intervals(self.steps)
         sums = [intervals.start(self.step, run.progress.losses) for run in runs]
         self.losses = LossSums(intervals, sums, self.device)
@@ -59,10 +59,10 @@ class Group:
         return [record_of(run) for run in self.runs]
 
     def _learn_task(self, task: int, watcher: Watcher, savings: Sequence[Saving]) -> None:
-        self._go_on()
+        self._start_clock()
         saved = time.perf_counter()
         for new in self._arriving(task):
-            loss = self.body.step(self.execution.moved(new))
+            loss = self.stepper.step(self.execution.moved(new))
             self.step, self.batch = self.step + 1, self.batch + 1
             self.losses.add(self.step, loss)
             watcher.stepped(task, self.step)
@@ -70,17 +70,17 @@ class Group:
                 self._pause()
                 self._test_on_the_way()
                 watcher.paused(self.runs)
-                self._go_on()
+                self._start_clock()
             if savings and time.perf_counter() - saved >= savings[0].every:
                 self._pause()
                 self._save(savings)
                 watcher.paused(self.runs)
-                self._go_on()
+                self._start_clock()
                 saved = time.perf_counter()
         self._pause()
 
     def _end_task(self, task: int) -> None:
-        self.body.end_task()
+        self.stepper.end_task()
         self.batch = 0
         for run in self.runs:
             run.progress = replace(run.progress, task=task + 1, batch=0)
@@ -97,16 +97,16 @@ class Group:
             return False
         return self.step % self.test_every == 0 or self.step == self.steps
 
-    # --- the clock runs from _go_on to _pause ---
+    # --- the clock runs from _start_clock to _pause ---
 
-    def _go_on(self) -> None:
+    def _start_clock(self) -> None:
         self.since = devices.now(self.device)
 
     def _pause(self) -> None:
         """Update the progress of every run to this step; the host waits for the device."""
         seconds = (devices.now(self.device) - self.since) / len(self.runs)
         peak = devices.peak_megabytes(self.device)
-        refused = self.body.me.refused.reshape(-1).tolist()
+        refused = self.stepper.me.refused.reshape(-1).tolist()
         for run, losses, steps in zip(self.runs, self.losses.read(), refused, strict=True):
             run.progress = replace(
                 run.progress,
@@ -124,8 +124,8 @@ class Group:
         """Classify the test images of all classes seen so far and keep the counts."""
         start = devices.now(self.device)
         tests = [self.execution.moved(run.stream.test(task)) for run in self.runs]
-        found = confusions(self.engine, self.body.me, tests, self.first.also)
-        kept = logs(self.engine, self.body.me, len(self.runs))
+        found = confusions(self.engine, self.stepper.me, tests, self.first.also)
+        kept = logs(self.engine, self.stepper.me, len(self.runs))
         seconds = self._share(start)
         accuracies: list[float] = []
         for run, counts, log in zip(self.runs, found, kept, strict=True):
@@ -143,10 +143,10 @@ class Group:
     def _test_on_the_way(self) -> None:
         """Measure the anytime accuracy on the classes seen so far."""
         start = devices.now(self.device)
-        met = self.body.me.seen.reshape(len(self.runs), -1).sum(1).tolist()
+        met = self.stepper.me.seen.reshape(len(self.runs), -1).sum(1).tolist()
         pairs = zip(self.runs, met, strict=True)
         tests = [self.execution.moved(run.stream.test_of_first(n)) for run, n in pairs]
-        found = confusions(self.engine, self.body.me, tests)
+        found = confusions(self.engine, self.stepper.me, tests)
         seconds = self._share(start)
         for run, test, counts in zip(self.runs, tests, found, strict=True):
             right = sum(row[i] for i, row in enumerate(counts[OWN]))
@@ -167,7 +167,7 @@ class Group:
     def _hand_back(self) -> None:
         """Give every run its part of the state."""
         for i, run in enumerate(self.runs):
-            run.me = tree.pick(self.body.me, i) if self.stacked else self.body.me
+            run.me = tree.pick(self.stepper.me, i) if self.stacked else self.stepper.me
 
     def _save(self, savings: Sequence[Saving]) -> None:
         """Write the checkpoints of all runs together, so that they stay at the same step."""

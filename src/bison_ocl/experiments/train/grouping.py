@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 import torch
 
@@ -11,7 +12,7 @@ from bison_ocl import tree
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train import devices
 from bison_ocl.experiments.train.run import Run
-from bison_ocl.inference.features import CHUNK
+from bison_ocl.inference.features import at_once
 from bison_ocl.state import State
 from bison_ocl.stream.tasks import side_by_side
 
@@ -33,7 +34,9 @@ def fitting(free_bytes: int, bytes_of_one: int, wanted: int) -> int:
 def bytes_of_one(run: Run) -> int:
     """GPU memory per stacked run, for its state, steps and tests."""
     engine, method = Engine(run.method, tree.vectorised), run.method
-    me, test = busy(run.me), run.execution.moved(run.stream.dataset.test[:CHUNK])
+    me, images = busy(run.me), run.stream.dataset.test
+    most = at_once(prod(images.x.shape[-2:]), on_gpu=True)
+    test = run.execution.moved(images[:most])
     new = next(side_by_side([run.stream], 0, method.stream_batch))
 
     def evaluate() -> None:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, nan
-from typing import Any
 
 import torch
 from torch import Tensor
+
+from bison_ocl.experiments.records.record import Losses
 
 POINTS = 100
 """the most per run"""
@@ -39,11 +40,11 @@ class Intervals:
             return list(sums)
         return [nan if end - self.length < step else 0.0 for end in self.ends]
 
-    def curve(self, sums: Sequence[float]) -> dict[str, list[Any]]:
+    def curve(self, sums: Sequence[float]) -> Losses:
         """The curve of a record: means by the last step of their interval; None once diverged."""
         lengths = [end - start for start, end in zip([0, *self.ends], self.ends, strict=False)]
         means = [total / length for total, length in zip(sums, lengths, strict=True)]
-        return {"steps": self.ends, "loss": [x if isfinite(x) else None for x in means]}
+        return Losses(self.ends, [x if isfinite(x) else None for x in means])
 
 
 class LossSums:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from bison_ocl.experiments.records.record import Counts
 from bison_ocl.experiments.train.loss_curve import Intervals
 from bison_ocl.files.checkpoint import Header
 from bison_ocl.stream.tasks import Stream
-
-Counts = list[list[int]]
-"""a confusion matrix [C, C] in run ids"""
 
 
 @dataclass(frozen=True)
@@ -38,13 +36,13 @@ class Progress:
     """of GPU memory; runs trained together share it equally"""
 
 
-def progress_of(said: Header, stream: Stream, batch: int) -> Progress:
+def progress_of(header: Header, stream: Stream, batch: int) -> Progress:
     """The progress in a checkpoint, refused if it is impossible on this stream.
 
     Fields that earlier versions did not keep have their initial values.
     """
     known = {field.name for field in fields(Progress)}
-    kept = {name: value for name, value in said.by_name().items() if name in known}
+    kept = {name: value for name, value in header.by_name().items() if name in known}
     steps = [stream.steps(task, batch) for task in range(stream.tasks)]
     check_place(Header({"task": 0, "batch": 0, "step": 0} | kept), steps)
     progress = Progress(**kept)
@@ -52,35 +50,36 @@ def progress_of(said: Header, stream: Stream, batch: int) -> Progress:
     return progress
 
 
-def check_place(said: Header, steps: list[int]) -> None:
+def check_place(place: Header, steps: list[int]) -> None:
     """Refuse a position outside the stream."""
-    task = said["task"].whole(most=len(steps))
-    batch = said["batch"].whole(most=[*steps, 0][task])
-    said["step"].check(said["step"].whole() == sum(steps[:task]) + batch)
+    task = place["task"].whole(most=len(steps))
+    batch = place["batch"].whole(most=[*steps, 0][task])
+    place["step"].check(place["step"].whole() == sum(steps[:task]) + batch)
 
 
-def check_measured(said: Header, classes: int, steps: int) -> None:
+def check_measured(progress: Header, classes: int, steps: int) -> None:
     """Refuse measurements that do not match the finished tasks."""
-    tasks = said["task"].whole()
+    tasks = progress["task"].whole()
     for name, matrices in {
-        "confusions": said["confusions"].value,
-        **said["also"].by_name(),
+        "confusions": progress["confusions"].value,
+        **progress["also"].by_name(),
     }.items():
-        found = Header(matrices, name)
-        found.check(len(found.items()) == tasks)
-        for matrix in found.items():
+        after_tasks = Header(matrices, name)
+        after_tasks.check(len(after_tasks.items()) == tasks)
+        for matrix in after_tasks.items():
             check_counts(matrix, classes)
-    said["log"].check(len([entry.by_name() for entry in said["log"].items()]) == tasks)
-    tested, accuracy = said["anytime"]["steps"].items(), said["anytime"]["accuracy"].items()
-    said["anytime"].check(len([n.whole() for n in tested]) == len([x.number() for x in accuracy]))
-    losses = said["losses"].items()
-    said["losses"].check(len(losses) in (0, len(Intervals(steps).ends)))
-    said["losses"].check(all(isinstance(loss.value, float) for loss in losses))
-    said["refused"].whole(most=steps)
+    progress["log"].check(len([entry.by_name() for entry in progress["log"].items()]) == tasks)
+    anytime = progress["anytime"]
+    steps_tested = [step.whole() for step in anytime["steps"].items()]
+    anytime.check(len(steps_tested) == len([x.number() for x in anytime["accuracy"].items()]))
+    losses = progress["losses"].items()
+    progress["losses"].check(len(losses) in (0, len(Intervals(steps).ends)))
+    progress["losses"].check(all(isinstance(loss.value, float) for loss in losses))
+    progress["refused"].whole(most=steps)
     for name in ("train_seconds", "test_seconds"):
-        said[name].number()
-    if said["peak_megabytes"].value is not None:
-        said["peak_megabytes"].number()
+        progress[name].number()
+    if progress["peak_megabytes"].value is not None:
+        progress["peak_megabytes"].number()
 
 
 def check_counts(matrix: Header, classes: int) -> None:

@@ -14,7 +14,7 @@ from bison_ocl.experiments.records.digests import digests
 from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.record import (
     Anytime,
-    Losses,
+    Counts,
     Matrix,
     Metrics,
     Record,
@@ -22,7 +22,7 @@ from bison_ocl.experiments.records.record import (
     Timing,
 )
 from bison_ocl.experiments.train.loss_curve import Intervals
-from bison_ocl.experiments.train.progress import Counts, Progress
+from bison_ocl.experiments.train.progress import Progress
 from bison_ocl.experiments.train.run import Run
 from bison_ocl.methods.outside import source_digest
 from bison_ocl.methods.settings import configured, settings_of
@@ -42,10 +42,10 @@ def record_of(run: Run) -> Record:
         accuracy=matrix,
         metrics=replace(metrics_of(matrix), A_AUC=area),
         also={rule: rescored(run, rule) for rule in progress.also},
-        confusion=shown(run, progress.confusions),
+        confusion=recorded_confusions(run, progress.confusions),
         parameters=sum(leaf.numel() for leaf in tree.leaves(run.me.net.params)),
         log=progress.log,
-        losses=Losses(**Intervals(run.steps).curve(progress.losses)),
+        losses=Intervals(run.steps).curve(progress.losses),
         anytime=Anytime(**progress.anytime) if overlapping else None,
         refused_steps=progress.refused,
         timing=timing_of(progress, run.together or 1, run.compiled),
@@ -62,10 +62,10 @@ def record_of(run: Run) -> Record:
 def rescored(run: Run, rule: str) -> Scores:
     """The scores of another inference rule on the same networks."""
     matrix = run.accuracy(rule)
-    return Scores(matrix, metrics_of(matrix), shown(run, run.progress.also[rule]))
+    return Scores(matrix, metrics_of(matrix), recorded_confusions(run, run.progress.also[rule]))
 
 
-def shown(run: Run, found: Sequence[Counts]) -> list[Counts] | None:
+def recorded_confusions(run: Run, found: Sequence[Counts]) -> list[Counts] | None:
     """Confusion matrices in the dataset's own ids; None if they are large."""
     if run.stream.dataset.classes > SHOWN_CLASSES:
         return None

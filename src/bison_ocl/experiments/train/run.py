@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -13,7 +13,8 @@ from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError
 from bison_ocl.evaluate.confusion import accuracy_by_task
 from bison_ocl.experiments.records.digests import Digests, differ, digests
-from bison_ocl.experiments.records.record import known
+from bison_ocl.experiments.records.record import from_fields
+from bison_ocl.experiments.records.schema import MOST_THREADS
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.backbones import NAME, backbone_of
 from bison_ocl.experiments.train.progress import Progress, progress_of
@@ -31,19 +32,18 @@ from bison_ocl.stream.tasks import Stream
 MEMORY_FORMAT = "channels_last"
 """of the weights, initially and after a resume, because rounding depends on it"""
 
-MOST_THREADS = 4096
-"""the most in a valid checkpoint"""
-
 ANYTIME_POINTS = 10
 """anytime tests per task of average length, for overlapping tasks"""
 
 
-class Watcher(Protocol):
-    """An observer of a run: a progress bar, a log, or nobody."""
+class Watcher:
+    """An observer of a run: a progress bar, a log, or nobody; by default it ignores everything."""
 
-    def stepped(self, task: int, step: int) -> None: ...
+    def stepped(self, task: int, step: int) -> None:
+        """A step was taken."""
 
-    def tested(self, task: int, accuracy: float) -> None: ...
+    def tested(self, task: int, accuracy: float) -> None:
+        """The test after a task is done."""
 
     def paused(self, runs: Sequence[Run]) -> None:
         """The progress of all runs of the group is up to date, on the host."""
@@ -113,34 +113,33 @@ class Run:
 
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint, with its number of threads."""
-        tensors, header = checkpoint.read(path)
-        said = checkpoint.Header(header)
-        if header.get("kind") != "run" or not self._is_of(said["spec"].by_name()):
+        tensors, values = checkpoint.read(path)
+        header = checkpoint.Header(values)
+        if values.get("kind") != "run" or not self._is_of(header["spec"].by_name()):
             raise UserError(f"{path} belongs to another run: remove it or choose another --out")
-        other_steps = header.get("steps") not in (None, self.steps)
-        if other_steps or differ(known(Digests, header), digests(self.stream.dataset)):
+        other_steps = values.get("steps") not in (None, self.steps)
+        if other_steps or differ(from_fields(Digests, values), digests(self.stream.dataset)):
             raise UserError(f"{path} was started on other images: restore them, or remove it")
-        check_source(header.get("method_source"), self.spec.method, str(path))
-        if said["memory_format"].text() != MEMORY_FORMAT:
-            raise UserError(f"{path} is in memory format {header['memory_format']}: remove it")
-        threads = said["threads"].whole(least=1, most=MOST_THREADS)
-        me = checkpoint.unpack(self._born(), tensors, said["fixed"].by_name())
-        progress = progress_of(said["progress"], self.stream, self.method.stream_batch)
-        said["progress"].check((progress.task, progress.step) == (int(me.task), int(me.step)))
-        if header.get("seeds_at_once") is not None:
-            said["seeds_at_once"].whole(least=1)
+        check_source(values.get("method_source"), self.spec.method, str(path))
+        if header["memory_format"].text() != MEMORY_FORMAT:
+            raise UserError(f"{path} is in memory format {values['memory_format']}: remove it")
+        threads = header["threads"].whole(least=1, most=MOST_THREADS)
+        me = checkpoint.unpack(self._born(), tensors, header["fixed"].by_name())
+        progress = progress_of(header["progress"], self.stream, self.method.stream_batch)
+        header["progress"].check((progress.task, progress.step) == (int(me.task), int(me.step)))
+        if values.get("seeds_at_once") is not None:
+            header["seeds_at_once"].whole(least=1)
         if set(progress.also) != set(self.also):
             begun = " ".join(f"--also {rule}" for rule in progress.also) or "no --also"
             raise UserError(f"{path} was started with {begun}: resume it with the same")
         if threads != torch.get_num_threads():
             torch.set_num_threads(threads)
-        self.me, self.progress, self.together = me, progress, header.get("seeds_at_once")
+        self.me, self.progress, self.together = me, progress, values.get("seeds_at_once")
 
-    def _is_of(self, said: dict[str, Any]) -> bool:
+    def _is_of(self, spec: dict[str, Any]) -> bool:
         """Whether a checkpoint belongs to this run."""
         try:
-            found: Spec = known(Spec, said)
-            return found.on(self.device).identity == self.spec.identity
+            return from_fields(Spec, spec).on(self.device).identity == self.spec.identity
         except (TypeError, AttributeError):  # not what any version writes
             return False
 

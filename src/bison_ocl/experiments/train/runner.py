@@ -29,7 +29,7 @@ from bison_ocl.files.checkpoint import DamagedFile
 from bison_ocl.files.durable import check_writable, settle, write_errors
 from bison_ocl.files.lock import claimed
 from bison_ocl.methods.method import Method
-from bison_ocl.methods.outside import MethodFile, admit, check_source
+from bison_ocl.methods.outside import MethodFile, check_source, register_file
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.precision import checked_precision
@@ -37,7 +37,7 @@ from bison_ocl.stream.streams import DEFAULT, parse, stream_of
 
 Watch = Callable[[Run], AbstractContextManager[Watcher]]
 Say = Callable[[str], None]
-Landed = Callable[[Record], None]
+OnRecord = Callable[[Record], None]
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ class Job:
         return self.out / "models" / f"{spec.name}.safetensors"
 
 
-def run(job: Job, watch: Watch, say: Say, landed: Landed | None = None) -> list[Record]:
+def run(job: Job, watch: Watch, say: Say, on_record: OnRecord | None = None) -> list[Record]:
     """The records of all seeds asked for, including those finished earlier.
 
-    landed: hears of each record that this call has trained and written
+    on_record: called with each record that this call has trained and written
     """
     if job.source is not None:
-        admit(job.source)
+        register_file(job.source)
     method = configured(job.method, job.data, job.settings)
     choice = parse(job.stream)
     check_also(job.also, method)
@@ -117,8 +117,8 @@ def run(job: Job, watch: Watch, say: Say, landed: Landed | None = None) -> list[
         skip(job, [spec for spec in specs if spec.seed in finished], say)
         for record in trained(job, left, method, dataset, watch, say):
             finished[record.seed] = record
-            if landed:
-                landed(record)
+            if on_record:
+                on_record(record)
     return [finished[spec.seed] for spec in specs]
 
 
@@ -163,7 +163,9 @@ def trained(
     dataset = devices.resident(dataset, job.device) if left else dataset
     most = seeds_at_once(job, left, method, dataset)
     for start in range(0, len(left), most):
-        runs = [begun(job, spec, method, dataset, say) for spec in left[start : start + most]]
+        runs = [
+            new_or_resumed(job, spec, method, dataset, say) for spec in left[start : start + most]
+        ]
         if start == 0:
             say_unequal_tasks(runs[0], say)
         for group in in_step(runs, most):
@@ -210,7 +212,7 @@ def new_run(job: Job, spec: Spec, method: Method, dataset: Dataset) -> Run:
     return Run(spec, method, stream_of(spec.stream, dataset, spec.seed), job.device, job.also)
 
 
-def begun(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> Run:
+def new_or_resumed(job: Job, spec: Spec, method: Method, dataset: Dataset, say: Say) -> Run:
     """A run at its start or at its checkpoint."""
     current, path = new_run(job, spec, method, dataset), job.checkpoint(spec)
     try:

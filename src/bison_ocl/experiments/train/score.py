@@ -12,7 +12,7 @@ from typing import Any
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
-from bison_ocl.experiments.train.progress import Counts
+from bison_ocl.experiments.records.record import Counts
 from bison_ocl.inference.readouts import READOUTS, Readout
 from bison_ocl.inference.rule import Summary
 from bison_ocl.state import State

@@ -18,22 +18,27 @@ LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels"
 def array_to_bytes(images: Any) -> Tensor:
     """Arrays: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch; one image or a batch."""
     x = images.detach().cpu() if isinstance(images, Tensor) else from_array(images)
+    given = list(x.shape)
     if x.ndim == 3:
         x = x[None]
     if x.ndim != 4:
-        raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: add or drop an axis")
+        raise UserError(f"images must be {LAYOUTS}, not {given}: add or drop an axis")
     if x.shape[1] in (1, 3) and x.shape[3] in (1, 3):
-        found = list(x.shape)
-        raise UserError(f"images of shape {found} may be {LAYOUTS}: resize them, 4 pixels or more")
+        raise UserError(f"images of shape {given} may be {LAYOUTS}: resize them, 4 pixels or more")
     if x.shape[1] not in (1, 3):
         if x.shape[3] not in (1, 3):
-            four = x.shape[3] == 4 or x.shape[1] == 4 < x.shape[3]
-            advice = "drop the fourth channel, alpha" if four else "permute the axes"
-            raise UserError(f"images must be {LAYOUTS}, not {list(x.shape)}: {advice}")
+            raise UserError(f"images must be {LAYOUTS}, not {given}: {advice(x, given)}")
         x = x.permute(0, 3, 1, 2)
     if 0 in x.shape[2:]:
         raise UserError(f"images must have pixels, not {list(x.shape)}: leave them out")
     return quantised(x).expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
+
+
+def advice(x: Tensor, given: list[int]) -> str:
+    """What to do with images of no layout. x: as a batch; given: their shape"""
+    if x.shape[3] == 4 or x.shape[1] == 4 < x.shape[3]:
+        return "drop the fourth channel, alpha"
+    return "grey images need an axis, images[..., None]" if len(given) == 3 else "permute the axes"
 
 
 def from_array(images: Any) -> Tensor:

@@ -15,12 +15,12 @@ from bison_ocl.learner.labels import decode, encode
 
 def packed(name: str, arrivals: Sequence[Arrival]) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and header values of images for a file."""
-    said = {
-        name: [encode(one.label) for one in arrivals],
-        f"{name}_ids": [encode(one.id) for one in arrivals],
+    header = {
+        name: [encode(arrival.label) for arrival in arrivals],
+        f"{name}_ids": [encode(arrival.id) for arrival in arrivals],
     }
-    x = {f"{name}.x": torch.stack([one.image for one in arrivals])} if arrivals else {}
-    return x, said
+    x = {f"{name}.x": torch.stack([a.image for a in arrivals])} if arrivals else {}
+    return x, header
 
 
 def arrivals_of(
@@ -29,10 +29,10 @@ def arrivals_of(
     """Images of that name in a file; earlier files have none."""
     if name not in header.by_name():
         return []
-    labels = [decode(one.value) for one in header[name].items()]
+    labels = [decode(label.value) for label in header[name].items()]
     ids: list[Hashable | None] = [None] * len(labels)
     if f"{name}_ids" in header.by_name():
-        ids = [decode(one.value) for one in header[f"{name}_ids"].items()]
+        ids = [decode(id.value) for id in header[f"{name}_ids"].items()]
         header[f"{name}_ids"].check(len(ids) == len(labels))
     x = tensors.get(f"{name}.x", torch.zeros((0, *shape), dtype=torch.uint8))
     header[name].check(x.dtype == torch.uint8 and x.shape == (len(labels), *shape))
@@ -46,10 +46,10 @@ def encoded_ids(ids: Mapping[int, Hashable]) -> list[list[Any]]:
 
 def ids_of(header: Header) -> dict[int, Hashable]:
     """The ids of a file by number of arrival; earlier files have none."""
-    found: dict[int, Hashable] = {}
+    ids: dict[int, Hashable] = {}
     if "ids" in header.by_name():
-        for one in header["ids"].items():
-            one.check(len(one.items()) == 2)
-            number, name = one.items()
-            found[number.whole()] = decode(name.value)
-    return found
+        for pair in header["ids"].items():
+            pair.check(len(pair.items()) == 2)
+            number, name = pair.items()
+            ids[number.whole()] = decode(name.value)
+    return ids

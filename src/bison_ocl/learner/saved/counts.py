@@ -21,25 +21,25 @@ def counts_of(header: Header) -> Prequential:
     """The counts of a file; earlier files have none."""
     if "counts" not in header.by_name():
         return Prequential()
-    said = header["counts"]
+    counts = header["counts"]
     tested: dict[Hashable, int] = {}
     right: dict[Hashable, int] = {}
-    for one in said["by_label"].items():
-        one.check(len(one.items()) == 3)
-        said_label, n, of_them = one.items()
-        label = decode(said_label.value)
-        tested[label] = n.whole(least=1)
-        right[label] = of_them.whole(most=tested[label])
-    hits = said["hits"].text()
-    said["hits"].check(set(hits) <= {"0", "1"} and len(hits) <= WINDOW)
-    return Prequential(tested, right, tuple(hit == "1" for hit in hits), nameless_of(said))
+    for row in counts["by_label"].items():
+        row.check(len(row.items()) == 3)
+        encoded, images, hits = row.items()
+        label = decode(encoded.value)
+        tested[label] = images.whole(least=1)
+        right[label] = hits.whole(most=tested[label])
+    recent = counts["hits"].text()
+    counts["hits"].check(set(recent) <= {"0", "1"} and len(recent) <= WINDOW)
+    return Prequential(tested, right, tuple(hit == "1" for hit in recent), nameless_of(counts))
 
 
-def nameless_of(said: Header) -> tuple[int, int]:
+def nameless_of(counts: Header) -> tuple[int, int]:
     """Counts of forgotten labels; in earlier files these keep their names."""
-    if "nameless" not in said.by_name():
+    if "nameless" not in counts.by_name():
         return 0, 0
-    both = said["nameless"].items()
-    said["nameless"].check(len(both) == 2)
-    images = both[0].whole()
-    return images, both[1].whole(most=images)
+    pair = counts["nameless"].items()
+    counts["nameless"].check(len(pair) == 2)
+    images = pair[0].whole()
+    return images, pair[1].whole(most=images)

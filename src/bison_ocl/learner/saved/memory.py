@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from bison_ocl.files.checkpoint import Header
-from bison_ocl.learner.kept.view import Clock, MemoryView, view_of_rows
+from bison_ocl.learner.memory_view import Clock, MemoryView, view_of_rows
 from bison_ocl.learner.saved.arrivals import ids_of
 from bison_ocl.learner.saved.reading import SavedLearner
 from bison_ocl.memory.memory import ARRIVED
@@ -18,18 +18,18 @@ def memory_in(path: Path) -> MemoryView:
     """The images, labels, ids and ages in the memory of a saved learner."""
     file = SavedLearner.read(path)
     header, tensors = file.header, file.tensors
-    said = Header({name: tuple(value.shape) for name, value in tensors.items()}, "memory")
-    said.check({"memory.x", "memory.y", "memory.seen", "step"} <= tensors.keys())
+    shapes = Header({name: tuple(value.shape) for name, value in tensors.items()}, "memory")
+    shapes.check({"memory.x", "memory.y", "memory.seen", "step"} <= tensors.keys())
     x, y = tensors["memory.x"], tensors["memory.y"]
     numbers = tensors.get(f"memory.fields.{ARRIVED}", torch.full_like(y, -1))
     whole = y.dtype == numbers.dtype == torch.int64 and x.dtype == torch.uint8
-    said.check(whole and x.ndim == 4 and x.shape[:1] == y.shape == numbers.shape)
+    shapes.check(whole and x.ndim == 4 and x.shape[:1] == y.shape == numbers.shape)
     n = min(len(x), Header(tensors["memory.seen"].flatten().tolist()[0], "memory.seen").whole())
     labels = file.labels(header["rows"].whole(least=1))
-    said.check(set(y[:n].tolist()) <= set(labels.numbers))
+    shapes.check(set(y[:n].tolist()) <= set(labels.numbers))
     steps = Header(tensors["step"].flatten().tolist()[0], "step").whole()
     clock = Clock(steps, header["settings"]["stream_batch"].whole(least=1))
     rows = list(zip(y[:n].tolist(), numbers[:n].tolist(), strict=True))
-    found = view_of_rows(x, rows, labels, ids_of(header), clock)
+    view = view_of_rows(x, rows, labels, ids_of(header), clock)
     held_back = len(header["held_back"].items()) if "held_back" in header.by_name() else 0
-    return replace(found, capacity=header["memory"].whole(), held_back=held_back)
+    return replace(view, capacity=header["memory"].whole(), held_back=held_back)

@@ -64,8 +64,8 @@ class SavedLearner:
             need = given if backbone is None else "leave backbone out"
             raise UserError(f"{self.path} was saved with another backbone: {need}")
         settings = header["settings"].by_name()
-        found = saved_class(self.path, header["method"].text(), method)
-        built(found, None, settings)  # refuses names of other arguments
+        method = saved_class(self.path, header["method"].text(), method)
+        built(method, None, settings)  # refuses names of other arguments
         rows = header["rows"].whole(least=1)
         header["classes"].check(header["classes"].value in (None, rows))
         precision, rule = self.value("precision", "tf32"), self.value("rule", None)
@@ -73,7 +73,7 @@ class SavedLearner:
         header["rule"].check(rule is None or rule in list(RULES))
         refresh = header["refresh"].whole(least=1) if "refresh" in header.by_name() else REFRESH
         return settings | {
-            "method": found,
+            "method": method,
             "memory": header["memory"].whole(),
             "seed": header["seed"].whole(),
             "classes": None if header["classes"].value is None else rows,
@@ -103,7 +103,8 @@ class SavedLearner:
         header["labels"].check(set(me.seen.nonzero().flatten().tolist()) <= set(labels.numbers))
         training.start(me)
         training.origin.start_from(me)
-        training.news = training.steps - header["steps_without_news"].whole(most=training.steps)
+        since = header["steps_without_news"].whole(most=training.steps)
+        training.new_class_at = training.steps - since
         training.ids = ids_of(header)
         arrived, last = me.memory.fields[ARRIVED], training.steps * made.method.stream_batch
         header["fixed"].check(bool(((arrived >= -1) & (arrived < max(last, 1))).all()))
@@ -111,16 +112,16 @@ class SavedLearner:
         training.held_back = self.held_back(sides, made.calibration)
         header["waiting"].check(training.room > 0)
         held_back = training.held_back.kept
-        training.labels.check_room(one.label for one in (*held_back, *training.waiting))
+        training.labels.check_room(a.label for a in (*held_back, *training.waiting))
 
     def labels(self, rows: int) -> Labels:
         """The labels by class number; in earlier files they are numbered in their order."""
-        said = self.header["labels"].items()
-        numbers = list(range(len(said)))
+        labels = self.header["labels"].items()
+        numbers = list(range(len(labels)))
         if "numbers" in self.header.by_name():
-            numbers = [one.whole(most=rows - 1) for one in self.header["numbers"].items()]
-            self.header["numbers"].check(len(set(numbers)) == len(said) == len(numbers))
-        return Labels.decoded([one.value for one in said], numbers, rows)
+            numbers = [number.whole(most=rows - 1) for number in self.header["numbers"].items()]
+            self.header["numbers"].check(len(set(numbers)) == len(labels) == len(numbers))
+        return Labels.decoded([label.value for label in labels], numbers, rows)
 
     def held_back(self, shape: tuple[int, ...], room: int) -> HeldBack:
         kept = arrivals_of("held_back", self.header, self.tensors, shape)

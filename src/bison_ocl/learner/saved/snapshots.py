@@ -17,7 +17,7 @@ from bison_ocl import tree
 from bison_ocl.files.checkpoint import Header
 from bison_ocl.learner.calibration import RANGE, Fit
 from bison_ocl.learner.predicting import Predicting
-from bison_ocl.learner.snapshot import Snapshot, taken
+from bison_ocl.learner.snapshot import Snapshot, take_snapshot
 from bison_ocl.learner.training import Training
 from bison_ocl.state import State
 
@@ -52,7 +52,7 @@ def snapshot_of(
         me = as_it_was(without_memory(training.me), tensors)
     if me is None:
         return None
-    form = taken(training.engine, training.arguments.rule, me, training.labels, step)
+    form = take_snapshot(training.engine, training.arguments.rule, me, training.labels, step)
     summary = filled(SUMMARY, form.summary, tensors)
     if summary is None:
         return None
@@ -61,16 +61,16 @@ def snapshot_of(
 
 def fit_of(header: Header, steps: int) -> Fit | None:
     """The temperature in use when a file was written."""
-    said = header["fit"]
+    fit = header["fit"]
     if header.by_name().get("fit") is None:
         return None
-    return Fit(temperature_of(said), said["step"].whole(most=steps), said["labels"].whole())
+    return Fit(temperature_of(fit), fit["step"].whole(most=steps), fit["labels"].whole())
 
 
 def temperature_of(header: Header) -> float:
-    said = header["temperature"]
-    said.check(1 / RANGE <= said.number() <= RANGE)
-    return said.number()
+    temperature = header["temperature"]
+    temperature.check(1 / RANGE <= temperature.number() <= RANGE)
+    return temperature.number()
 
 
 def without_memory(me: State) -> State:

@@ -21,15 +21,16 @@ SCHEMA = 2
 
 
 def write(path: Path, training: Training, predicting: Predicting, counts: Prequential) -> None:
-    """Write all that is needed to go on and to predict the same, images that wait included."""
+    """Write what a loaded learner needs to continue and predict the same, waiting images too."""
     me, made = training.me, training.arguments
     if me is None:
         raise UserError("nothing has been observed yet: call observe before save")
     tensors, fixed = checkpoint.pack(me)
-    in_use, said_of_it = packed_snapshot(predicting, training)
-    waiting, said_of_waiting = packed("waiting", training.waiting)
-    held_back, said_of_held_back = packed("held_back", training.held_back.kept)
-    tensors |= waiting | held_back | in_use
+    parts = (
+        packed("waiting", training.waiting),
+        packed("held_back", training.held_back.kept),
+        packed_snapshot(predicting, training),
+    )
     header = {
         "kind": "learner",
         "schema": SCHEMA,
@@ -44,7 +45,7 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "labels": training.labels.encoded(),
         "numbers": training.labels.numbers,
         "task_gap": training.task_gap,
-        "steps_without_news": training.steps - training.news,
+        "steps_without_news": training.steps - training.new_class_at,
         "calibration": made.calibration,
         "image_size": made.image_size,
         "normalise": made.normalise,
@@ -57,4 +58,6 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "rule": made.rule_name,
         "fixed": fixed,
     }
-    checkpoint.write(path, tensors, header | said_of_waiting | said_of_held_back | said_of_it)
+    for more_tensors, more_header in parts:
+        tensors, header = tensors | more_tensors, header | more_header
+    checkpoint.write(path, tensors, header)

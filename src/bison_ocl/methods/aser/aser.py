@@ -56,7 +56,7 @@ class ASER(Method):
     def retrieve(self, me: State, new: Batch) -> Batch | None:
         """Rows of high value to their classes (cooperative), low to the stream (adversarial)."""
         memory, n = me.memory, self.buffer_batch
-        if not me.memory.full:
+        if not memory.full:
             return super().retrieve(me, new)
         chosen = self.balanced(me, new, "candidates", memory.used)
         others = self.balanced(me, new, "cooperative", ~chosen.mask(memory.capacity))
@@ -71,7 +71,7 @@ class ASER(Method):
     def store(self, me: State, new: Batch) -> Write | None:
         """Stream images replace rows of lower value to a sample of all classes."""
         memory, classes = me.memory, me.live.sum()
-        if not me.memory.full:
+        if not memory.full:
             return super().store(me, new)
         sample = self.balanced(me, new, "evaluation", memory.used)
         others, n = ~sample.mask(memory.capacity), self.samples
@@ -93,8 +93,8 @@ def points(me: State, new: Batch, *draws: Draw) -> list[Points]:
     parts = [*(me.memory.rows(draw.slots) for draw in draws), new]
     valid = [*(draw.valid for draw in draws), torch.ones_like(new.y, dtype=torch.bool)]
     images = to_float(torch.cat([part.x for part in parts]), me.net.dtype)
-    z = torch.split(me.net.features(images, "eval"), [len(part) for part in parts])
-    return [Points(z, part.y, ok) for z, part, ok in zip(z, parts, valid, strict=True)]
+    features = torch.split(me.net.features(images, "eval"), [len(part) for part in parts])
+    return [Points(z, part.y, ok) for z, part, ok in zip(features, parts, valid, strict=True)]
 
 
 def minority(me: State, y: Tensor, share: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bison_ocl.batch import one_hot
 from bison_ocl.memory.memory import Memory, Write
-from bison_ocl.memory.store import later_wins
+from bison_ocl.memory.reservoir import later_wins
 from bison_ocl.rng import Key, uniform
 
 
@@ -23,17 +23,17 @@ def greedy_balance(key: Key, memory: Memory, y: Tensor, classes: int) -> Write:
     held = torch.where(memory.used, memory.y[:rows], -1)
     counts, used = one_hot(held, classes).sum(0), memory.seen
     slots = []
-    for i, own in enumerate(one_hot(y, classes)):
-        mine = (counts * own).sum()
-        room = rows // (counts > 0).sum().clamp(min=1)
-        taken = (mine == 0) | (mine < room)
+    for i, label in enumerate(one_hot(y, classes)):
+        of_class = (counts * label).sum()
+        share = rows // (counts > 0).sum().clamp(min=1)
+        taken = (of_class == 0) | (of_class < share)
         full = used >= rows
         largest = counts.argmax()
         victim = chance[i].masked_fill(held != largest, -1.0).argmax()
         slot = torch.where(taken, torch.where(full, victim, used), rows)
         held = torch.where(torch.arange(rows, device=y.device) == slot, y[i], held)
         given_up = torch.arange(classes, device=y.device) == largest
-        counts = counts + (taken & own).long() - (taken & full & given_up).long()
+        counts = counts + (taken & label).long() - (taken & full & given_up).long()
         used = used + (taken & ~full)
         slots.append(slot)
     return Write(later_wins(torch.stack(slots), rows), used)

@@ -51,8 +51,9 @@ def victims(key: Key, scores: Tensor, n: int) -> Tensor:
     A race of exponential clocks: the first n to ring are a draw without replacement.
     """
     weight = weights(scores)
-    some = weight > 0
-    few = some.sum() < n
+    eligible = weight > 0
+    too_few = eligible.sum() < n
     clock = -torch.log1p(-uniform(key, tuple(scores.shape)).to(weight.dtype))
-    rate = torch.where(few, torch.ones_like(weight), weight)
-    return (clock / rate).masked_fill(~(some | few), float("inf")).topk(n, largest=False).indices
+    rate = torch.where(too_few, torch.ones_like(weight), weight)
+    times = (clock / rate).masked_fill(~(eligible | too_few), float("inf"))
+    return times.topk(n, largest=False).indices

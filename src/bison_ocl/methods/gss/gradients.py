@@ -26,25 +26,25 @@ def matrix(leaf: Tensor) -> Tensor:
 def each_gradient(net: Net, loss: Loss, items: Batch) -> Gradients:
     """The gradient of every single item."""
 
-    def one(item: Batch) -> Params:
+    def gradient(item: Batch) -> Params:
         single = Batch(item.x[None], item.y[None])
         grads: Params = torch.func.grad(lambda p: loss(replace(net, params=p), single))(net.params)
         return grads
 
-    return tuple(matrix(leaf) for leaf in tree.leaves(tree.vectorised(one)(items)))
+    return tuple(matrix(leaf) for leaf in tree.leaves(tree.vectorised(gradient)(items)))
 
 
 def batch_gradients(net: Net, loss: Loss, items: Batch, size: int) -> Gradients:
     """The gradient of every `size` items in a row; of stacked runs, of all batches at once."""
 
-    def one(batch: Batch) -> Params:
+    def gradient(batch: Batch) -> Params:
         return net.grad(lambda net: loss(net, batch))[1]
 
     if tree.under_vmap(items.x):
         batches = tree.map_leaves(lambda leaf: torch.unflatten(leaf, 0, (-1, size)), items)
-        grads = tree.vectorised(one)(batches)
+        grads = tree.vectorised(gradient)(batches)
     else:  # faster on a CPU
-        grads = tree.stack([one(items[i : i + size]) for i in range(0, len(items), size)])
+        grads = tree.stack([gradient(items[i : i + size]) for i in range(0, len(items), size)])
     return tuple(matrix(leaf) for leaf in tree.leaves(grads))
 
 

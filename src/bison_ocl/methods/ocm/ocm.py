@@ -86,10 +86,10 @@ class OCM(Method):
         loss = loss + info_nce(cosine(now, before), y, self.temperature)
         z = me.net.features(crop_flip_grey(me.key("classify"), old.x))
         logits = teacher(crop_flip_grey(me.key("teach"), old.x), self.head, "batch")
-        loss = loss + squared_error(me.net.logits(z, self.head), logits, self.held(me))
+        loss = loss + squared_error(me.net.logits(z, self.head), logits, self.distilled(me))
         return loss + self.ce(me, z, old.y, self.head)
 
-    def held(self, me: State) -> Tensor:
+    def distilled(self, me: State) -> Tensor:
         """Mask of the classes whose logits stay near the previous model's."""
         return me.extra["order"] < me.old.sum() if "order" in me.extra else me.old
 

@@ -12,5 +12,5 @@ def mixed_cross_entropy(
 ) -> Tensor:
     """Mean of (1 − λ) CE(first) + λ CE(second), softmax over a mask. share: λ, [B]; classes: [C]"""
     logits = logits.masked_fill(~classes, -float("inf"))
-    one, other = (F.cross_entropy(logits, y, reduction="none") for y in (first, second))
-    return torch.lerp(one, other, share.to(logits.dtype)).mean()
+    to_first, to_second = (F.cross_entropy(logits, y, reduction="none") for y in (first, second))
+    return torch.lerp(to_first, to_second, share.to(logits.dtype)).mean()

@@ -37,8 +37,8 @@ class Mixed:
 
     def labels(self, classes: int) -> Tensor:
         """A label for each item; a mixture of two classes has one that no other item has."""
-        own = classes + torch.arange(len(self.first), device=self.first.device)
-        return torch.where((self.share > 0) & (self.first != self.second), own, self.first)
+        unique = classes + torch.arange(len(self.first), device=self.first.device)
+        return torch.where((self.share > 0) & (self.first != self.second), unique, self.first)
 
 
 def mixup(first: Batch, second: Batch, share: Tensor) -> Mixed:

@@ -77,7 +77,7 @@ class OnPro(OCM):
         y = rotation_labels(mixed.labels(me.classes), me.classes + len(old))
         loss = self.contrast_stream(me, z_new, new) + self.contrast_memory(me, z_old, y)
         logits = me.net(crop_flip_grey(me.key("classify"), mixed.x), self.head)
-        loss = loss + mixed_cross_entropy(logits, *mixed.targets, self.rows(me))
+        loss = loss + mixed_cross_entropy(logits, *mixed.targets, self.softmax_classes(me))
         return loss + self.equilibrium(me, self.projections(me, old), old)
 
     def contrast_stream(self, me: State, z: Tensor, new: Batch) -> Tensor:

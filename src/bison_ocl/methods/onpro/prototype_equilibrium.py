@@ -14,8 +14,8 @@ from bison_ocl.nets.heads import unit
 
 def prototypes(z: Tensor, y: Tensor, classes: int) -> Tensor:
     """The mean row of each class; zeros for an absent one. z: [B, w] -> [C, w]"""
-    own = one_hot(y, classes).to(z.dtype)
-    return own.T @ z / own.sum(0).clamp(min=1)[:, None]
+    labels = one_hot(y, classes).to(z.dtype)
+    return labels.T @ z / labels.sum(0).clamp(min=1)[:, None]
 
 
 def prototype_equilibrium(z: Tensor, y: Tensor, classes: int, temperature: float) -> Tensor:

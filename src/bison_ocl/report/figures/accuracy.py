@@ -18,15 +18,15 @@ APART = 0.22
 """between the memory sizes of a row"""
 
 
-def accuracy(found: Sequence[Experiment]) -> list[Chart]:
+def accuracy(experiments: Sequence[Experiment]) -> list[Chart]:
     """One chart per stream, one row per method, one colour per memory size.
 
     A variant of a method follows it.
     """
-    kept = compared(found)
+    kept = compared(experiments)
     sizes = sorted({one.place.memory for one in kept})
     known = [title for panel in panels(kept) for title in quoted(panel)]
-    ours = {one.title: method_name(one.method) for one in kept}
+    ours = {one.title: method_name(one.method, one.first.method_title) for one in kept}
     rank = {title: n for n, title in enumerate(dict.fromkeys([*known, *ours]))}
     beside = sorted(rank, key=lambda title: rank.get(ours.get(title) or title, rank[title]))
     return [chart(stream, sizes, beside) for stream in panels(kept, by_stream=True)]

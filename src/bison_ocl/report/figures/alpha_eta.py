@@ -11,16 +11,16 @@ from bison_ocl.look import PALETTE
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown
 from bison_ocl.report.figures.curves import curve, over_tasks
 from bison_ocl.report.figures.panels import Panel, panels
-from bison_ocl.report.study.experiments import Experiment, having, own
+from bison_ocl.report.study.experiments import Experiment, by_own_rule, having
 from bison_ocl.report.study.names import memory_name
 
 LOGGED = {"alpha": "α (0: strongest separation)", "eta": "η: scale of the classifiers"}
 DASHES = {"-": "solid", "--": "dashed", ":": "dotted"}
 
 
-def alpha_eta(found: Sequence[Experiment]) -> list[Chart]:
+def alpha_eta(experiments: Sequence[Experiment]) -> list[Chart]:
     """What BISON logs at task ends: for each stream a chart of α and one of η."""
-    known = having(own(found), lambda record: record.log and record.log[-1])
+    known = having(by_own_rule(experiments), lambda record: record.log and record.log[-1])
     sizes = sorted({one.place.memory for one in known})
     made = [
         logged(stream, kind, names, sizes)

@@ -11,7 +11,7 @@ from bison_ocl.report.figures.panels import Panel, panels, series
 from bison_ocl.report.study import measures
 from bison_ocl.report.study.classes import newest
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.experiments import Experiment, compared, own
+from bison_ocl.report.study.experiments import Experiment, by_own_rule, compared
 from bison_ocl.report.study.machines import hardware
 from bison_ocl.report.study.measures import (
     AA,
@@ -35,21 +35,21 @@ MEANINGS = {
 }
 
 
-def metric_bars(found: Sequence[Experiment]) -> list[Chart]:
+def metric_bars(experiments: Sequence[Experiment]) -> list[Chart]:
     """AA, AF and AI of every experiment, side by side."""
     return [
         bars(panel, measure)
-        for panel in panels(compared(found))
+        for panel in panels(compared(experiments))
         for measure in (AA, AF_TABLE, AI)
         if all(one.has(measure.of) for one in panel.lines)
     ]
 
 
-def newest_precision(found: Sequence[Experiment]) -> list[Chart]:
+def newest_precision(experiments: Sequence[Experiment]) -> list[Chart]:
     """Precision of each class of the last task: low for one that is predicted too often."""
     return [
         bars(panel, measures.precision(label, class_name(panel.place.data, label)))
-        for panel in panels(with_confusion(found))
+        for panel in panels(with_confusion(experiments))
         for label in newest_of(panel)
     ]
 
@@ -95,9 +95,9 @@ DEVIATION = "Thin lines: one standard deviation of the whole run."
 PARTS = {TRAIN: ("training", Look(BLUE, "s")), TEST: ("tests", Look(ORANGE, "s"))}
 
 
-def time_bars(found: Sequence[Experiment]) -> list[Chart]:
+def time_bars(experiments: Sequence[Experiment]) -> list[Chart]:
     """One bar per method, the fastest on top."""
-    return [timed(panel) for panel in panels(compared(own(found)))]
+    return [timed(panel) for panel in panels(compared(by_own_rule(experiments)))]
 
 
 def total(record: Entry) -> float:

@@ -21,17 +21,17 @@ NOTE = (
 PAIRS = "Dashed: pairs of similar classes."
 
 
-def confusion(found: Sequence[Experiment]) -> list[Chart]:
+def confusion(experiments: Sequence[Experiment]) -> list[Chart]:
     """One matrix per experiment."""
-    return [chart(one) for panel in panels(with_confusion(found)) for one in panel.lines]
+    return [chart(one) for panel in panels(with_confusion(experiments)) for one in panel.lines]
 
 
-def with_confusion(found: Sequence[Experiment]) -> list[Experiment]:
+def with_confusion(experiments: Sequence[Experiment]) -> list[Experiment]:
     """Experiments with confusion matrices; of a network that was scored twice, by the other rule.
 
     The confusion study compares all methods under nearest class mean.
     """
-    known = having(compared(found), lambda record: record.confusion)
+    known = having(compared(experiments), lambda record: record.confusion)
     rescored = {one.method.partition(" + ")[0] for one in known if one.rescored}
     kept = [one for one in known if one.method not in rescored]
     if not kept:

@@ -11,7 +11,7 @@ import numpy as np
 from bison_ocl.experiments.records.record import Losses
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, NotShown, Series
 from bison_ocl.report.figures.panels import Panel, panels, series
-from bison_ocl.report.study.experiments import Experiment, Floats, own
+from bison_ocl.report.study.experiments import Experiment, Floats, by_own_rule
 from bison_ocl.report.study.measures import plus_minus
 
 MOST_BANDS = 5
@@ -50,9 +50,9 @@ def bands(drawn: Sequence[Series]) -> list[str]:
 # --- accuracy ---
 
 
-def curves(found: Sequence[Experiment]) -> list[Chart]:
+def curves(experiments: Sequence[Experiment]) -> list[Chart]:
     """Average accuracy, one line per method; at the right, the paper's."""
-    return [accuracy(panel) for panel in panels(found)]
+    return [accuracy(panel) for panel in panels(experiments)]
 
 
 def accuracy(panel: Panel) -> Chart:
@@ -90,9 +90,9 @@ def at_the_end(panel: Panel, tasks: int) -> list[Series]:
 # --- loss ---
 
 
-def losses(found: Sequence[Experiment]) -> list[Chart]:
+def losses(experiments: Sequence[Experiment]) -> list[Chart]:
     """Training loss, one line per method that recorded it; a note names the others."""
-    made = [chart for panel in panels(own(found)) if (chart := loss(panel)).series]
+    made = [chart for panel in panels(by_own_rule(experiments)) if (chart := loss(panel)).series]
     if not made:
         raise NotShown("no run recorded a loss")
     return made

@@ -17,9 +17,9 @@ ROOM = 0.14
 """around the points, as a share of their range"""
 
 
-def interplay(found: Sequence[Experiment], forgetting: Measure = AF_TABLE) -> list[Chart]:
+def interplay(experiments: Sequence[Experiment], forgetting: Measure = AF_TABLE) -> list[Chart]:
     """One point per method: x = AI, y = AF, colour = AA."""
-    known = [one for one in found if one.has(AI.of)]
+    known = [one for one in experiments if one.has(AI.of)]
     if not known:
         raise NotShown("no run has AI: FINE-TUNE did not run on the same streams")
     return [chart(panel, forgetting) for panel in panels(known)]

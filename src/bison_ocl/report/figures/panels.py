@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,9 +43,8 @@ class Panel:
         return f"{self.where}, {self.seeds}"
 
 
-def panels(found: Iterable[Experiment], by_stream: bool = False) -> list[Panel]:
+def panels(experiments: Sequence[Experiment], by_stream: bool = False) -> list[Panel]:
     """One panel per place, or per stream, in the paper's order."""
-    experiments = list(found)
     rank = {place: at for at, place in enumerate(in_order(one.place for one in experiments))}
     groups: dict[Hashable, list[Experiment]] = {}
     for one in sorted(experiments, key=lambda one: rank[one.place]):

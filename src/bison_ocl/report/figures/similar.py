@@ -30,9 +30,9 @@ NOTE = (
 )
 
 
-def similar_curves(found: Sequence[Experiment]) -> list[Chart]:
+def similar_curves(experiments: Sequence[Experiment]) -> list[Chart]:
     """Errors inside pairs of similar classes, over the classes whose partner was seen too."""
-    known = [one for one in with_confusion(found) if similar_pairs(one.first)]
+    known = [one for one in with_confusion(experiments) if similar_pairs(one.first)]
     if not known:
         raise NotShown("pairs of similar classes are known for split-cifar10, order:confusion only")
     return [similar(panel, name) for panel in panels(known) for name in MEASURES]

@@ -27,11 +27,11 @@ FRAMES = "Means over runs. Solid frame: the best cell."
 CHOICE = "Dashed frame: the settings that the paper uses."
 
 
-def buffer_batch(found: Sequence[Experiment]) -> list[Chart]:
+def buffer_batch(experiments: Sequence[Experiment]) -> list[Chart]:
     """AA over the size of the buffer batch."""
     made = [
         chart
-        for panel in panels(compared(found))
+        for panel in panels(compared(experiments))
         for chart in sweeps(panel, AA).get(BUFFER_BATCH, [])
     ]
     if not made:
@@ -40,9 +40,9 @@ def buffer_batch(found: Sequence[Experiment]) -> list[Chart]:
     return [replace(chart, x=replace(chart.x, log=True), guides=[flat]) for chart in made]
 
 
-def sensitivity(found: Sequence[Experiment]) -> list[Chart]:
+def sensitivity(experiments: Sequence[Experiment]) -> list[Chart]:
     """AA and balance over β and λ, of runs that differ from the preset in these alone."""
-    alone = [one for one in compared(found) if not variant(one.first, shown=WEIGHTS)]
+    alone = [one for one in compared(experiments) if not variant(one.first, shown=WEIGHTS)]
     made = [
         chart
         for panel in panels(alone)
@@ -54,11 +54,11 @@ def sensitivity(found: Sequence[Experiment]) -> list[Chart]:
     return made
 
 
-def over_settings(found: Sequence[Experiment]) -> list[Chart]:
+def over_settings(experiments: Sequence[Experiment]) -> list[Chart]:
     """AA over the settings that vary; no chart where none does."""
     return [
         chart
-        for panel in panels(compared(found))
+        for panel in panels(compared(experiments))
         for charts in sweeps(panel, AA).values()
         for chart in charts
     ]
@@ -106,7 +106,8 @@ def over_one(panel: Panel, lines: Sequence[Experiment], name: str, measure: Meas
         for one in swept([x for x in lines if x.method == method], name, measure)
     ]
     x = Axis(NAMES.get(name, name), ticks=values(lines, name))
-    return Chart(panel.title, x, Axis(f"{measure.label} (%)"), drawn, notes=[THIN])
+    y, scale = Axis(f"{measure.label} (%)"), f"{panel.place.data}, {measure.name} over {name}"
+    return Chart(panel.title, x, y, drawn, notes=[THIN], scale=scale)
 
 
 def swept(lines: Sequence[Experiment], setting: str, measure: Measure) -> list[Series]:
@@ -116,7 +117,7 @@ def swept(lines: Sequence[Experiment], setting: str, measure: Measure) -> list[S
     x = [line.first.settings[setting] for line in ordered]
     printed = [line.printed(measure.name) for line in ordered]
     known = {at: number for at, number in zip(x, printed, strict=True) if number is not None}
-    first, name = lines[0], method_name(lines[0].method)
+    first, name = lines[0], method_name(lines[0].method, lines[0].first.method_title)
     plain = {"name": name, "look": look_of(first.method)}
     error = [one.std or 0 for one in over]
     hover = [plus_minus(one.mean, one.std) for one in over]

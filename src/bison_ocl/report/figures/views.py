@@ -18,7 +18,7 @@ from bison_ocl.report.figures.drawing.save import KINDS, save
 from bison_ocl.report.figures.interplay import interplay
 from bison_ocl.report.figures.similar import similar_curves
 from bison_ocl.report.figures.sweeps import buffer_batch, over_settings, sensitivity
-from bison_ocl.report.study.entry import Entry, own
+from bison_ocl.report.study.entry import Entry, by_own_rule
 from bison_ocl.report.study.experiments import Experiment, experiments
 from bison_ocl.report.study.study import Study
 
@@ -90,7 +90,7 @@ def save_all(
 
 def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Chart] | str]]:
     """The charts of an item's figures by the names of their files, or why there is none."""
-    shown = own(records) if item in ITEMS and item not in RESCORED else records
+    shown = by_own_rule(records) if item in ITEMS and item not in RESCORED else records
     found = experiments(item, shown)
     for view, charts in VIEWS.get(item, GENERIC).items():
         name = item if view == item else f"{item}-{view}"

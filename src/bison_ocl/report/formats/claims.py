@@ -10,7 +10,7 @@ from statistics import fmean
 from bison_ocl.experiments.plan.paper import ITEMS, MINI
 from bison_ocl.report.formats.markdown import grid
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.experiments import Experiment, experiments, own
+from bison_ocl.report.study.experiments import Experiment, by_own_rule, experiments
 from bison_ocl.report.study.labels import MAIN_METHOD
 from bison_ocl.report.study.measures import AA, AF_TABLE, AI, Measure
 from bison_ocl.report.study.names import method_name
@@ -75,9 +75,9 @@ def claims(study: Study, tables: Mapping[str, Sequence[Table]]) -> list[str]:
         "## In short",
         counts(near),
         *outliers(near),
-        standing("**Is BISON best in AA?**", by_name["AA"]),
+        first_places("**Is BISON best in AA?**", by_name["AA"]),
         *other_readings(by_name["AA"]),
-        standing(BALANCED, by_memory(MAIN_TABLE, own(found), SUM)),
+        first_places(BALANCED, by_memory(MAIN_TABLE, by_own_rule(found), SUM)),
         by_class_means(found),
         parts(tables.get("ablation", ())),
     ]
@@ -146,35 +146,54 @@ def outliers(near: Mapping[str, Sequence[Distance]]) -> list[str]:
 # --- claims ---
 
 
-def standing(question: str, table: Table) -> str:
-    """The number of cells in which BISON is first, and significantly so; the others by name."""
+def first_places(question: str, table: Table) -> str:
+    """The number of cells in which BISON is first, and significantly so; the others by name.
+
+    Methods are compared on the seeds that both have.
+    """
     cells = first = alone = 0
     others = []
     for n, column in enumerate(table.columns):
-        rows = {row.label.text: row.cells[n] for row in ran(table, n)}
-        name = next((row.label.text for row in ran(table, n) if row.label.main), None)
-        if name is None or len(rows) < 2:
+        main = next((row for row in ran(table, n) if row.label.main), None)
+        rivals = {row.label.text: row.cells[n] for row in ran(table, n) if row is not main}
+        if main is None or not rivals:
             continue
-        means = {text: cell.ours.mean for text, cell in rows.items() if cell.ours}
-        leader = (max if column.measure.better == "higher" else min)(means, key=means.__getitem__)
-        shared = {text: rows[name].values.keys() & cell.values for text, cell in rows.items()}
-        few = [text for text in rows if text != name and not testable(len(shared[text]))]
-        unclear = [text for text in rows if text not in (name, *few) and not rows[text].differs]
+        leads = {text: Lead.of(cell, main.cells[n], column) for text, cell in rivals.items()}
+        ahead = [f"{text} {lead}" for text, lead in leads.items() if lead.points > 0]
+        few = [text for text, lead in leads.items() if not testable(lead.seeds)]
+        unclear = [text for text in rivals if text not in few and not rivals[text].differs]
         cells += 1
-        first += leader == name
-        alone += leader == name and len(few) < len(rows) - 1 and not unclear
-        if leader != name:
-            line = f"{leader} {means[leader]:.1f}, {name} {means[name]:.1f}"
+        first += not ahead
+        alone += not ahead and len(few) < len(rivals) and not unclear
+        reasons = [f"not significantly ahead of {', '.join(unclear)}"] * bool(unclear)
+        reasons += [f"too few common seeds for a test against {', '.join(few)}"] * bool(few)
+        if ahead or reasons:
+            place = f"behind {', '.join(ahead)}" if ahead else "first"
+            line = ", ".join([place, *([" and ".join(reasons)] if reasons else [])])
             others.append(f"- {cell_name(column)}: {line}")
-        elif unclear or few:
-            reasons = [f"not significantly ahead of {', '.join(unclear)}"] * bool(unclear)
-            reasons += [f"too few common seeds for a test against {', '.join(few)}"] * bool(few)
-            others.append(f"- {cell_name(column)}: first, {' and '.join(reasons)}")
     answer = (
         f"First in {first} of {cells} cells; in {alone} of them significantly ahead of every "
         f"method with enough common seeds (p < {LEVEL}, paired sign-flip test, corrected by Holm)."
     )
     return "\n".join([f"{question} {answer}", "", *others])
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How far a method is ahead of BISON, on the seeds that both have."""
+
+    points: float
+    seeds: int
+
+    @classmethod
+    def of(cls, cell: Comparison, main: Comparison, column: Column) -> Lead:
+        shared = cell.values.keys() & main.values.keys()
+        sign = 1 if column.measure.better == "higher" else -1
+        differences = [sign * (cell.values[seed] - main.values[seed]) for seed in shared]
+        return cls(fmean(differences) if differences else 0.0, len(shared))
+
+    def __str__(self) -> str:
+        return f"by {self.points:.1f} points (n = {self.seeds})"
 
 
 def other_readings(table: Table) -> list[str]:
@@ -183,19 +202,16 @@ def other_readings(table: Table) -> list[str]:
 
 
 def above_main(table: Table, row: Row) -> list[str]:
-    """A sentence on the cells where a line is above BISON; none where no cell was run."""
+    """A sentence on the cells where a line is above BISON on the seeds that both have."""
     main = next((one for one in table.rows if one.label.main), None)
-    pairs = zip(table.columns, row.cells, main.cells if main else (), strict=False)
-    ran = [(column, a.ours, b.ours) for column, a, b in pairs if a.ours and b.ours]
-    above = [
-        f"{cell_name(column)}: {a.mean:.1f} (n = {a.n}), BISON {b.mean:.1f} (n = {b.n})"
-        for column, a, b in ran
-        if a.mean > b.mean
-    ]
+    cells = zip(table.columns, row.cells, main.cells if main else (), strict=False)
+    leads = {cell_name(column): Lead.of(own, best, column) for column, own, best in cells}
+    ran_both = {name: lead for name, lead in leads.items() if lead.seeds}
+    above = [f"{name}: {lead}" for name, lead in ran_both.items() if lead.points > 0]
     return [
         f"By its other reading (READINGS.md) {row.label.text} is above BISON in {len(above)} of "
-        f"{len(ran)} cells. " + "; ".join(above)
-    ] * bool(ran)
+        f"{len(ran_both)} cells, on the seeds that both have. " + "; ".join(above)
+    ] * bool(ran_both)
 
 
 def by_class_means(found: Sequence[Experiment]) -> str:
@@ -203,7 +219,7 @@ def by_class_means(found: Sequence[Experiment]) -> str:
     found = [one for one in found if not one.label.superseded]
     values = {(one.method, one.place): one.values(AA.of) for one in found}
     rows = []
-    for method in dict.fromkeys(one.method for one in own(found)):
+    for method in dict.fromkeys(one.method for one in by_own_rule(found)):
         trios = [
             (values[method, place], rescored, values[MAIN_METHOD, place])
             for (name, place), rescored in values.items()

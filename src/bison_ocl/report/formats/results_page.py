@@ -13,7 +13,7 @@ from bison_ocl.report.figures import Saved
 from bison_ocl.report.formats.claims import claims
 from bison_ocl.report.formats.markdown import escaped, grid, listed, markdown
 from bison_ocl.report.study import names
-from bison_ocl.report.study.entry import Entry, own
+from bison_ocl.report.study.entry import Entry, by_own_rule
 from bison_ocl.report.study.study import Study, plural, short
 from bison_ocl.report.tables.build import title_of
 from bison_ocl.report.tables.table import Table
@@ -29,8 +29,10 @@ def results_page(
 ) -> str:
     """RESULTS.md; `folder` is where it will be written, so that links are relative to it."""
     page = " [report.html](report.html) is the interactive version." if with_page else ""
-    runs = [record for records in study.items.values() for record in own(records)]
-    facts = [map(escaped, item_facts(item, own(found))) for item, found in study.items.items()]
+    runs = [record for records in study.items.values() for record in by_own_rule(records)]
+    facts = [
+        map(escaped, item_facts(item, by_own_rule(found))) for item, found in study.items.items()
+    ]
     parts = [
         "# Results",
         f"Written by `bison-ocl report` from the records of each item.{page}",

@@ -6,7 +6,7 @@ const state = {};
 const byId = (id) => document.getElementById(id);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const unique = (values) => [...new Set(values)];
-const shelves = all("article");
+const places = all("article");
 
 function readHash() {
   for (const key of Object.keys(state)) delete state[key];
@@ -30,9 +30,9 @@ function choose(id, pairs, wanted) {
 
 /** The places on the chosen stream of the chosen item: one per memory size. */
 function placesThere() {
-  const pairs = (shelves, value, text) => [...new Map(shelves.map(({ dataset }) => [dataset[value], dataset[text]]))];
-  state.item = choose("item", pairs(shelves, "item", "title"), state.item);
-  const ofItem = shelves.filter(({ dataset }) => dataset.item === state.item);
+  const pairs = (places, value, text) => [...new Map(places.map(({ dataset }) => [dataset[value], dataset[text]]))];
+  state.item = choose("item", pairs(places, "item", "title"), state.item);
+  const ofItem = places.filter(({ dataset }) => dataset.item === state.item);
   state.data = choose("data", pairs(ofItem, "data", "name"), state.data);
   return ofItem.filter(({ dataset }) => dataset.data === state.data);
 }
@@ -55,16 +55,16 @@ function show() {
   const view = views.find((radio) => radio.value === state.view) ?? views[0];
   view.checked = true;
   state.view = view.value;
-  for (const shelf of shelves) shelf.hidden = !on.length || !shown.includes(shelf);
+  for (const place of places) place.hidden = !on.length || !shown.includes(place);
   for (const part of all("#panel [data-view]")) part.hidden = part.dataset.view !== state.view;
-  const choices = unique(shown.flatMap((shelf) => all(`[data-view="${view.value}"] [data-choice]`, shelf)).map((part) => part.dataset.choice));
+  const choices = unique(shown.flatMap((place) => all(`[data-view="${view.value}"] [data-choice]`, place)).map((part) => part.dataset.choice));
   state.choice = choose("choice", choices.map((name) => [name, name]), state.choice);
   byId("choice").parentElement.hidden = choices.length < 2;
   document.querySelector(".empty").hidden = on.length > 0;
   fillRuns();
-  for (const shelf of shown) {
-    for (const part of all("[data-choice]", shelf)) part.hidden = part.dataset.choice !== state.choice;
-    for (const part of all("[data-method]", shelf)) part.hidden = !on.includes(part.dataset.method);
+  for (const place of shown) {
+    for (const part of all("[data-choice]", place)) part.hidden = part.dataset.choice !== state.choice;
+    for (const part of all("[data-method]", place)) part.hidden = !on.includes(part.dataset.method);
   }
   drawCharts(on);
   showRun();

@@ -20,7 +20,7 @@ from bison_ocl.report.figures.sweeps import sweeps
 from bison_ocl.report.page.tables import Details, PageTable, at_place, run_table
 from bison_ocl.report.study import measures
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.experiments import Experiment, experiments, look_of, own
+from bison_ocl.report.study.experiments import Experiment, by_own_rule, experiments, look_of
 from bison_ocl.report.study.measures import AF, AF_TABLE, TOTAL
 from bison_ocl.report.study.names import memory_name, method_name, stream_name
 from bison_ocl.report.study.study import Study, plural
@@ -58,7 +58,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class PlaceViews:
     """A place of an item: its names in the controls and its views."""
 
     item: str
@@ -79,7 +79,7 @@ class Contents:
     items: dict[str, str]
     """titles by name"""
     methods: dict[str, tuple[str, Look]]
-    shelves: list[Shelf]
+    places: list[PlaceViews]
     details: Details
 
 
@@ -97,9 +97,9 @@ def contents(study: Study) -> Contents:
             for entry in entries
         },
         [
-            shelf
+            place
             for item, records in study.items.items()
-            for shelf in shelves(item, records, details)
+            for place in places(item, records, details)
         ],
         details,
     )
@@ -118,13 +118,13 @@ def title(study: Study) -> str:
     return f"{items[0]}: {plural(methods, 'method')} on {data}"
 
 
-def shelves(item: str, records: Sequence[Entry], details: Details) -> list[Shelf]:
+def places(item: str, records: Sequence[Entry], details: Details) -> list[PlaceViews]:
     """The places of an item, each with its views."""
     found = experiments(item, records)
     (metrics,) = summary(item, found)
     spent = cost_table(item, found)
     return [
-        Shelf(
+        PlaceViews(
             item,
             " ".join(panel.place.stream_of),
             panel.stream,
@@ -139,7 +139,7 @@ def shelves(item: str, records: Sequence[Entry], details: Details) -> list[Shelf
 def cost_table(item: str, found: Sequence[Experiment]) -> Table:
     """The costs that were measured."""
     known = [one for one in COSTS if any(other.values(one.of) for other in found)]
-    return costs(item, own(found), [known[0], relative(TOTAL, found), *known[1:]])
+    return costs(item, by_own_rule(found), [known[0], relative(TOTAL, found), *known[1:]])
 
 
 def views(panel: Panel, metrics: Table, spent: Table, details: Details) -> dict[str, View]:

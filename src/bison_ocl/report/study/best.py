@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 
-from bison_ocl.report.study.entry import Entry, own
+from bison_ocl.bounds import as_text
+from bison_ocl.report.study.entry import Entry, by_own_rule
 from bison_ocl.report.study.experiments import Experiment, compared, experiments
 from bison_ocl.report.study.measures import AA, plus_minus
-from bison_ocl.report.study.names import VALIDATE, as_set, memory_name, method_name
+from bison_ocl.report.study.names import VALIDATE, memory_name, method_name
 from bison_ocl.report.study.places import Place
 
 ON_TEST = "so none is called the best: add --validate 0.1 to choose on held-out training images"
@@ -16,7 +18,7 @@ ON_TEST = "so none is called the best: add --validate 0.1 to choose on held-out 
 def best_settings(entries: Sequence[Entry]) -> list[str]:
     """One line for each method that was run with several settings at a place."""
     alike: dict[tuple[str, Place], list[Experiment]] = {}
-    for one in compared(experiments("", own(entries))):
+    for one in compared(experiments("", by_own_rule(entries))):
         alike.setdefault((one.method, one.place), []).append(one)
     return [line(tried) for tried in alike.values() if len(tried) > 1]
 
@@ -32,7 +34,7 @@ def line(tried: Sequence[Experiment]) -> str:
     complete = [one for one in tried if one.n == most]
     best = max(complete, key=lambda one: one.over(AA.of).mean)
     over = best.over(AA.of)
-    equal = [chosen(one, tried) for one in complete if one.over(AA.of).mean == over.mean]
+    equal = [chosen(one, tried) for one in complete if isclose(one.over(AA.of).mean, over.mean)]
     return (
         f"{where}: best of {len(complete)} settings {'are' if len(equal) > 1 else 'is'} "
         f"{' and, equally good, '.join(equal)}, by mean validation AA "
@@ -45,4 +47,4 @@ def chosen(best: Experiment, tried: Sequence[Experiment]) -> str:
     """The values of the settings that vary, in one experiment."""
     settings = [one.first.settings for one in tried]
     names = [name for name in best.first.settings if len({str(s.get(name)) for s in settings}) > 1]
-    return ", ".join(f"{name}={as_set(best.first.settings[name])}" for name in names)
+    return ", ".join(f"{name}={as_text(best.first.settings[name])}" for name in names)

@@ -51,7 +51,7 @@ def by_rule(records: Sequence[Record], mixed_precision: bool = True) -> Iterator
             yield Entry(**values | vars(scores) | other)
 
 
-def own(entries: Sequence[Entry]) -> list[Entry]:
+def by_own_rule(entries: Sequence[Entry]) -> list[Entry]:
     """Without networks that are scored again by another rule: they were trained once."""
     return [entry for entry in entries if entry.rule is None]
 
@@ -62,7 +62,7 @@ def own(entries: Sequence[Entry]) -> list[Entry]:
 def with_intransigence(entries: Sequence[Entry], others: Sequence[Record] = ()) -> list[Entry]:
     """Entries with AI and the reference a* filled in; None where FINE-TUNE did not run.
 
-    others: records among which FINE-TUNE runs are looked for, too.
+    others: more records that may hold FINE-TUNE runs.
     """
     references: dict[tuple[Any, ...], list[Record]] = {}
     for one in (*others, *entries):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import Spread, accuracy_curve, spread
-from bison_ocl.look import GREY, PALETTE, Look, Marker
+from bison_ocl.look import PALETTE, Look, Marker
 from bison_ocl.methods.declared import facts
 from bison_ocl.report.study.entry import Entry, same_stream
 from bison_ocl.report.study.labels import Label, label_of
@@ -22,7 +23,10 @@ Number = Callable[[Entry], float | None]
 """A number of a run; None where the run does not have it."""
 
 MARKERS: tuple[Marker, ...] = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "d")
-FEW = 2
+OTHERS = PALETTE[1:]
+"""colours of methods from outside: all but BISON's"""
+DASHES = (":", "-.")
+FEW = len(DASHES)
 """variants of a method that share its colour; more have colours of their own"""
 
 
@@ -121,7 +125,7 @@ def same_streams(record: Entry, places: Sequence[Place]) -> list[Place]:
     return list(dict.fromkeys(place for place in places if place.stream_of == own.stream_of))
 
 
-def own(found: Iterable[Experiment]) -> list[Experiment]:
+def by_own_rule(found: Iterable[Experiment]) -> list[Experiment]:
     """Without networks that are scored again by another rule: they were trained once."""
     return [one for one in found if not one.rescored]
 
@@ -147,13 +151,16 @@ def with_looks(found: Sequence[Experiment]) -> list[Experiment]:
     for one in found:
         titles.setdefault(one.method, set()).add(one.title)
     numbers: dict[str, int] = {}
+    variants: dict[str, dict[str, str]] = {}
     drawn = []
     for one in found:
         several, look = len(titles[one.method]), one.look
         plain = one.label.printed == one.method and not one.label.reading
         if not (one.label.main or plain or several == 1):
             other = numbered(numbers.setdefault(one.title, 1 + len(numbers)))
-            look = other if several > FEW else replace(look, marker=other.marker, dashes=":")
+            alike = variants.setdefault(one.method, {})
+            dashes = alike.setdefault(one.title, DASHES[len(alike) % FEW])
+            look = other if several > FEW else replace(look, marker=other.marker, dashes=dashes)
         drawn.append(replace(one, look=look))
     return drawn
 
@@ -162,8 +169,14 @@ def look_of(method: str) -> Look:
     """The look of a method, or of a method under another rule, such as `er + ncm`."""
     name, _, rule = method.partition(" + ")
     kind = facts(name)
-    found = kind.look if kind else Look(GREY, "o")
+    found = kind.look if kind else by_name(name)
     return replace(found, hollow=True, dashes=":") if rule else found
+
+
+def by_name(method: str) -> Look:
+    """The look of a method whose file the user did not name: the same in every figure."""
+    place, colour = divmod(crc32(method.encode()), len(OTHERS))
+    return Look(OTHERS[colour], MARKERS[place % len(MARKERS)], "-.")
 
 
 def numbered(place: int) -> Look:

@@ -47,7 +47,7 @@ Varied = Mapping[tuple[str, Place], set[str]]
 
 
 def label_of(item: str, runs: Iterable[Spec] = ()) -> LabelOf:
-    """What an item calls the line of a run. runs: all those beside it"""
+    """What an item calls the line of a run. runs: all runs of the item"""
     varied = {} if item in ITEMS else settings_that_vary(runs)
     return LABELS.get(item) or partial(labelled_in, item, varied)
 

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 from bison_ocl.evaluate.confusion import Pairs, similar_confusion, similar_precision
-from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_spread
+from bison_ocl.evaluate.metrics import accuracy_curve, intransigence_std_over_tasks
+from bison_ocl.experiments.records.record import Counts
 from bison_ocl.report.study.classes import shown_precision
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.paper import Published, printed
@@ -20,7 +21,6 @@ BASELINE = "er"
 """the method that costs are compared with"""
 
 Better = Literal["higher", "lower"] | None
-Counts = list[list[int]]
 InPaper = Callable[[str, str, str | None, Place], Published | None]
 """by item, name of the measure, line and place"""
 
@@ -55,7 +55,7 @@ def ai_over_tasks(records: Sequence[Entry]) -> float | None:
     if not pairs:
         return None
     matrices, references = zip(*pairs, strict=True)
-    over = intransigence_spread(matrices, references).std_over_tasks
+    over = intransigence_std_over_tasks(matrices, references)
     return None if over is None else 100 * over
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from bison_ocl.bounds import as_text
 from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in
@@ -61,10 +62,7 @@ def stream_name(run: Spec) -> str:
 
 def data_option(name: str, value: Any) -> str:
     """`tasks=3`; validation in words, because it says what was measured."""
-    validation = (
-        f"validated on {100 * value:g} % of the training images" if name == VALIDATE else ""
-    )
-    return validation or f"{name}={value}"
+    return f"validated on {100 * value:g} %" if name == VALIDATE else f"{name}={value}"
 
 
 AVERAGED = "averaged"
@@ -105,15 +103,8 @@ def variant(
     }
     if isinstance(run, Entry) and run.mixed_precision and run.precision != usual_precision(run):
         changed["precision"] = run.precision
-    return ", ".join(f"{name}={as_set(value)}" for name, value in changed.items())
+    return ", ".join(f"{name}={as_text(value)}" for name, value in changed.items())
 
 
 def usual_precision(run: Entry) -> str:
     return computed_in(PLAIN, run.environment.device_type)
-
-
-def as_set(value: Any) -> str:
-    """A setting as `--set` takes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -17,7 +17,7 @@ from bison_ocl.experiments.records.record import Record, as_values, from_values
 from bison_ocl.experiments.records.results import RESULTS, parsed, split
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.formats.printable import printable, with_printable_names
-from bison_ocl.report.study.entry import Entry, own, prepared
+from bison_ocl.report.study.entry import Entry, by_own_rule, prepared
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[R
 
 def missing_references(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs have no FINE-TUNE run on their stream, in one line."""
-    alone = [record for record in own(records) if record.reference is None]
+    alone = [record for record in by_own_rule(records) if record.reference is None]
     return counted(item, alone, "without AI: FINE-TUNE did not run on the same stream")
 
 
@@ -153,7 +153,7 @@ def doubts(item: str, records: Sequence[Entry], compared: bool = True) -> list[s
 
 def other_references(item: str, records: Sequence[Entry]) -> list[str]:
     """How many runs have their AI from FINE-TUNE with other settings, in one line."""
-    found = [other for record in own(records) if (other := differing(record))]
+    found = [other for record in by_own_rule(records) if (other := differing(record))]
     names = ", ".join(sorted({name for other in found for name in other}))
     text = (
         f"{item}: AI of {plural(len(found), 'run')} is relative to FINE-TUNE with another {names}"
@@ -175,13 +175,15 @@ def differing(record: Entry) -> list[str]:
 def other_images(item: str, records: Sequence[Entry]) -> list[str]:
     """Which experiments have runs on different images, in one line."""
     firsts: dict[str, Entry] = {}
-    found = [one for one in own(records) if differ(one, firsts.setdefault(one.experiment, one))]
+    found = [
+        one for one in by_own_rule(records) if differ(one, firsts.setdefault(one.experiment, one))
+    ]
     return counted(item, found, "on other images than the first of the same method")
 
 
 def diverged(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs had a loss that was not finite, in one line; such steps are refused."""
-    kept = own(records)
+    kept = by_own_rule(records)
     lost = [r for r in kept if r.refused_steps or (r.losses and None in r.losses.loss)]
     refused = sum(record.refused_steps for record in lost)
     steps = f", {plural(refused, 'step')} refused" if refused else ""

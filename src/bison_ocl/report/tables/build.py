@@ -19,12 +19,12 @@ from bison_ocl.report.tables.table import Column, Comparison, Row, Table
 
 Shown = Callable[[Place], Sequence[Measure]]
 Columns = Callable[[Place, str], Sequence[Column]]
-"""the columns of a place, of which the name of the stream is known"""
+"""the columns of a place, given the name of its stream"""
 
 
 def by_memory(
     item: str,
-    found: Sequence[Experiment],
+    experiments: Sequence[Experiment],
     measure: Measure = AA,
     name: str | None = None,
     **options: Any,
@@ -38,12 +38,14 @@ def by_memory(
         return [Column(place, stream, names.memory_name(place.memory), measure)]
 
     title = f"{title_of(item)}: {measure.label}"
-    return built(item, found, columns, name=name or item, title=title, ranked_by=measure, **options)
+    return built(
+        item, experiments, columns, name=name or item, title=title, ranked_by=measure, **options
+    )
 
 
 def by_measure(
     item: str,
-    found: Sequence[Experiment],
+    experiments: Sequence[Experiment],
     shown: Shown = lambda place: METRICS,
     **options: Any,
 ) -> Table:
@@ -56,12 +58,12 @@ def by_measure(
         block = f"{stream}, {names.memory_name(place.memory)}"
         return [Column(place, block, one.label, one) for one in shown(place)]
 
-    return built(item, found, columns, name=item, title=title_of(item), **options)
+    return built(item, experiments, columns, name=item, title=title_of(item), **options)
 
 
 def built(
     item: str,
-    found: Sequence[Experiment],
+    experiments: Sequence[Experiment],
     columns_at: Columns,
     ranked_by: Measure | None = None,
     tested: bool = True,
@@ -72,8 +74,8 @@ def built(
 
     ranked_by: whose table in the paper orders the rows; described: more fields of the table.
     """
-    expected = planned(item, found)
-    streams = {one.place: names.stream_name(one.first) for one in found}
+    expected = planned(item, experiments)
+    streams = {one.place: names.stream_name(one.first) for one in experiments}
     streams |= {place_of(spec): names.stream_name(spec) for spec in expected}
     columns = [one for place in in_order(streams) for one in columns_at(place, streams[place])]
     metric = ranked_by.name if ranked_by else ""
@@ -81,13 +83,13 @@ def built(
     known = [*map(labels.method_label, lines), *map(labels.label_of(item), expected)]
     rank = {line: place for place, line in enumerate(dict.fromkeys(lines))}
     known.sort(key=lambda label: rank.get(label.printed or "", len(rank)))  # readings side by side
-    references = [one.label for one in found if one.label.reference]
-    at = {(one.label, one.place): one for one in found}
+    references = [one.label for one in experiments if one.label.reference]
+    at = {(one.label, one.place): one for one in experiments}
     rows = [
         Row(label, tuple(comparison(item, label, column, at) for column in columns))
-        for label in dict.fromkeys([*references, *known, *(one.label for one in found)])
+        for label in dict.fromkeys([*references, *known, *(one.label for one in experiments)])
     ]
-    notes += differing_threads(found)
+    notes += differing_threads(experiments)
     seeds = ITEMS[item].seeds if item in ITEMS else None
     made = Table(columns=tuple(columns), rows=tuple(rows), planned=seeds, notes=notes, **described)
     return marked(made, tested)
@@ -108,12 +110,12 @@ def comparison(
 # --- what was planned ---
 
 
-def planned(item: str, found: Sequence[Experiment]) -> list[Spec]:
+def planned(item: str, experiments: Sequence[Experiment]) -> list[Spec]:
     """The cells of an item on the data at hand, run or not."""
     if item not in ITEMS:
         return []
-    present = {one.place.data for one in found}
-    rescored = any(one.rescored for one in found)
+    present = {one.place.data for one in experiments}
+    rescored = any(one.rescored for one in experiments)
     return [
         Spec(asked.method + rule, asked.data, asked.memory, 0, settings, asked.stream)
         for asked in ITEMS[item].cells

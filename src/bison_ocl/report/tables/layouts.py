@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bison_ocl.report.study import measures, names
 from bison_ocl.report.study.classes import SIMILAR, newest
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.experiments import Experiment, compared, experiments, own
+from bison_ocl.report.study.experiments import Experiment, by_own_rule, compared, experiments
 from bison_ocl.report.study.labels import MAIN_METHOD
 from bison_ocl.report.study.machines import hardware
 from bison_ocl.report.study.measures import AA, AF, AF_TABLE, AI, BASELINE, METRICS, Measure
@@ -44,7 +44,9 @@ def summary(item: str, found: Experiments) -> list[Table]:
 def table1(item: str, found: Experiments) -> list[Table]:
     """AA, AF in both conventions and AI of every method, dataset and memory."""
     files = {"accuracy": AA, "forgetting": AF_TABLE, "forgetting-text": AF, "intransigence": AI}
-    return [by_memory(item, own(found), one, f"{item}-{name}") for name, one in files.items()]
+    return [
+        by_memory(item, by_own_rule(found), one, f"{item}-{name}") for name, one in files.items()
+    ]
 
 
 def accuracy(item: str, found: Experiments) -> list[Table]:
@@ -53,7 +55,7 @@ def accuracy(item: str, found: Experiments) -> list[Table]:
 
 
 def balance(item: str, found: Experiments) -> list[Table]:
-    return [by_measure(item, own(found))]
+    return [by_measure(item, by_own_rule(found))]
 
 
 def curves(item: str, found: Experiments) -> list[Table]:
@@ -63,7 +65,7 @@ def curves(item: str, found: Experiments) -> list[Table]:
     def shown(place: Place) -> Sequence[Measure]:
         return [measures.after_task(task) for task in range(tasks.get(place, 0))]
 
-    return [by_measure(item, own(found), shown)]
+    return [by_measure(item, by_own_rule(found), shown)]
 
 
 def ablation(item: str, found: Experiments) -> list[Table]:
@@ -108,9 +110,10 @@ def similar_pairs(item: str, found: Experiments) -> list[Table]:
 
 
 def time(item: str, found: Experiments) -> list[Table]:
-    """Seconds per run, and multiples of ER's."""
-    total = measures.TOTAL
-    return [costs(item, found, (total, relative(total, found), *measures.PARTS))]
+    """Seconds per run, and multiples of ER's if it ran."""
+    total, ratio = measures.TOTAL, relative(measures.TOTAL, found)
+    ratios = [ratio] if any(one.values(ratio.of) for one in found) else []
+    return [costs(item, found, (total, *ratios, *measures.PARTS))]
 
 
 def efficiency(item: str, found: Experiments) -> list[Table]:
@@ -148,7 +151,7 @@ def relative(measure: Measure, found: Sequence[Experiment], to: str = BASELINE) 
 
 def beyond(item: str, found: Experiments) -> list[Table]:
     """AA of every readout over memories, and the time of every network as a multiple of BISON's."""
-    trained = compared(own(found))
+    trained = compared(by_own_rule(found))
     notes = ("tests: all readouts of a network together", *hardware(trained))
     return [
         by_memory(item, compared(found), notes=(READOUTS,)),

@@ -69,7 +69,7 @@ function classes(now) {
 function show(now) {
   document.title = `${now.file} – bison-ocl`;
   at("title").textContent = now.file;
-  at("about").textContent = `${now.method}, ${whole(now.waiting)} images waiting for their batch`;
+  at("about").textContent = `${now.method}, ${whole(now.waiting)} ${now.waiting === 1 ? "image" : "images"} waiting for a batch`;
   at("numbers").replaceChildren(...numbers(now));
   chart(now.history);
   const { stored, capacity } = now.memory;

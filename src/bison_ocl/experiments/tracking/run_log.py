@@ -1,13 +1,13 @@
-"""Where a tracker keeps one run, from its first point to its record."""
+"""The log of one run at a tracker, from its first point to its record."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from bison_ocl.experiments.tracking.story import Curve, Story
+from bison_ocl.experiments.tracking.logged_record import Curve, LoggedRecord
 
 
-class Diary(ABC):
+class RunLog(ABC):
     """The log of one run; points that it holds are not written again."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Diary(ABC):
         """Write points where others see them now."""
 
     @abstractmethod
-    def finish(self, story: Story) -> None:
+    def finish(self, logged: LoggedRecord) -> None:
         """Write what is known at the end, and give the log the name of the record."""
 
     @abstractmethod

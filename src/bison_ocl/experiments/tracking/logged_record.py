@@ -26,7 +26,7 @@ Curve = list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
-class Story:
+class LoggedRecord:
     """The contents of a record for a tracker."""
 
     name: str
@@ -39,11 +39,11 @@ class Story:
     model: Path | None
 
 
-def story_of(record: Record, models: Path | None = None) -> Story:
-    """The story of a record, with the model if the folder holds one."""
+def logged_record(record: Record, models: Path | None = None) -> LoggedRecord:
+    """A record for a tracker, with its model if the folder holds one."""
     model = models / f"{record.name}.safetensors" if models else None
     line = json.dumps(as_values(record), sort_keys=True)
-    return Story(
+    return LoggedRecord(
         name=f"{record.name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}",
         settings=described(record, record.environment, record.commit),
         curves=curves_of(record.accuracy, record.log, record.losses, record.anytime),
@@ -71,8 +71,8 @@ def curves_of(
     """Loss per step; accuracies and the method's log (α and η for BISON) per finished task."""
     so_far = [sum(row[:done]) / done for done, row in enumerate(matrix, 1)]
     curves = {
-        "loss": known(losses.steps, losses.loss) if losses else [],
-        "anytime/accuracy": known(anytime.steps, anytime.accuracy) if anytime else [],
+        "loss": without_gaps(losses.steps, losses.loss) if losses else [],
+        "anytime/accuracy": without_gaps(anytime.steps, anytime.accuracy) if anytime else [],
         "by_task/accuracy": by_task(so_far),
     }
     for task in range(len(matrix)):
@@ -84,10 +84,10 @@ def curves_of(
 
 
 def by_task(values: Sequence[Any]) -> Curve:
-    return known(list(range(1, len(values) + 1)), values)
+    return without_gaps(list(range(1, len(values) + 1)), values)
 
 
-def known(steps: Sequence[int], values: Sequence[Any]) -> Curve:
+def without_gaps(steps: Sequence[int], values: Sequence[Any]) -> Curve:
     """A curve without missing or diverged values."""
     pairs = zip(steps, values, strict=True)
     return [(step, float(value)) for step, value in pairs if value is not None]

@@ -13,7 +13,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.memory.memory import Memory, Write, empty
-from bison_ocl.memory.store import later_wins, reservoir
+from bison_ocl.memory.reservoir import later_wins, reservoir
 from bison_ocl.rng import Key, integers, key, key_of
 
 CPU = torch.device("cpu")

@@ -1,4 +1,4 @@
-"""What trackers see of a run that trains: its settings and its curves so far.
+"""What trackers receive of a run that trains: its settings and its curves so far.
 
 Made at pauses only, from numbers that the host already has: no step waits for it.
 """
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from bison_ocl.experiments.records.commit import commit
 from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.record import Anytime, Losses
-from bison_ocl.experiments.tracking.story import Curve, Settings, curves_of, described
+from bison_ocl.experiments.tracking.logged_record import Curve, Settings, curves_of, described
 from bison_ocl.experiments.train.loss_curve import Intervals
 from bison_ocl.experiments.train.run import Run, Watcher
 
 
 @dataclass(frozen=True)
-class Sight:
+class RunUpdate:
     """A run at a pause, small enough to travel from another process."""
 
     run: str
@@ -28,15 +28,15 @@ class Sight:
     """from the first step on, also of a run that was resumed"""
 
 
-Tell = Callable[[Sight], None]
+OnUpdate = Callable[[RunUpdate], None]
 
 
-def sight_of(run: Run) -> Sight:
+def update_of(run: Run) -> RunUpdate:
     """The settings of a run, and its curves up to the last pause."""
     progress = run.progress
-    losses = Losses(**Intervals(run.steps).curve(progress.losses))
+    losses = Intervals(run.steps).curve(progress.losses)
     known = sum(end <= progress.step for end in losses.steps)
-    return Sight(
+    return RunUpdate(
         run.spec.name,
         described(run.spec, environment(run.device), commit()),
         curves_of(
@@ -48,11 +48,11 @@ def sight_of(run: Run) -> Sight:
     )
 
 
-class Telling:
-    """A watcher that passes everything on, and tells of all runs of the group at pauses."""
+class UpdatingWatcher(Watcher):
+    """Passes everything on to a watcher, and sends an update of every run at pauses."""
 
-    def __init__(self, watcher: Watcher, tell: Tell) -> None:
-        self.watcher, self.tell = watcher, tell
+    def __init__(self, watcher: Watcher, on_update: OnUpdate) -> None:
+        self.watcher, self.on_update = watcher, on_update
 
     def stepped(self, task: int, step: int) -> None:
         self.watcher.stepped(task, step)
@@ -63,17 +63,17 @@ class Telling:
     def paused(self, runs: Sequence[Run]) -> None:
         self.watcher.paused(runs)
         for run in runs:
-            self.tell(sight_of(run))
+            self.on_update(update_of(run))
 
 
-def telling(
-    watch: Callable[[Run], AbstractContextManager[Watcher]], tell: Tell
+def with_updates(
+    watch: Callable[[Run], AbstractContextManager[Watcher]], on_update: OnUpdate
 ) -> Callable[[Run], AbstractContextManager[Watcher]]:
-    """A way to watch runs that also tells of them."""
+    """`watch`, which also sends updates of the runs."""
 
     @contextmanager
     def watched(run: Run) -> Iterator[Watcher]:
         with watch(run) as watcher:
-            yield Telling(watcher, tell)
+            yield UpdatingWatcher(watcher, on_update)
 
     return watched

@@ -8,6 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bison_ocl.learner.labels import Labels, encode
@@ -25,7 +26,7 @@ SHOWN = 8
 class MemoryView:
     """One entry per image in the memory, in no particular order."""
 
-    images: np.ndarray[Any, np.dtype[np.uint8]]
+    images: NDArray[np.uint8]
     """uint8 [N, H, W, 3]"""
     labels: list[Hashable]
     ids: list[Hashable | None]
@@ -55,7 +56,7 @@ class MemoryView:
 
         ages = [inf if age is None else age for age in self.age]
         newest = sorted(range(len(self)), key=ages.__getitem__)
-        by_label: dict[Hashable, list[Any]] = {label: [] for label in self.counts}
+        by_label: dict[Hashable, list[NDArray[np.uint8]]] = {label: [] for label in self.counts}
         for row in newest:
             by_label[self.labels[row]].append(self.images[row].transpose(2, 0, 1))
         return drawn([str(label) for label in by_label], [x[:SHOWN] for x in by_label.values()])
@@ -79,13 +80,13 @@ class MemoryView:
 
 def view(training: Training) -> MemoryView:
     """The memory of a learner as it is now."""
-    made, me = training.arguments, training.me
+    arguments, me = training.arguments, training.me
     if me is None:
-        return MemoryView(np.zeros((0, 0, 0, 3), np.uint8), [], [], [], made.memory)
-    clock = Clock(training.steps, made.method.stream_batch)
+        return MemoryView(np.zeros((0, 0, 0, 3), np.uint8), [], [], [], arguments.memory)
+    clock = Clock(training.steps, arguments.method.stream_batch)
     rows = rows_in_use(me.memory)
-    found = view_of_rows(me.memory.x, rows, training.labels, training.ids, clock)
-    return replace(found, capacity=made.memory, held_back=len(training.held_back.kept))
+    stored = view_of_rows(me.memory.x, rows, training.labels, training.ids, clock)
+    return replace(stored, capacity=arguments.memory, held_back=len(training.held_back.kept))
 
 
 @dataclass(frozen=True)

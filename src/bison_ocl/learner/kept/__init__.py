@@ -1,1 +1,0 @@
-"""The memory of a learner as a person sees it."""
