@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,40 @@ def things(*numbers: int) -> dict[int, str]:
     return {number: f"run {number}" for number in numbers}
 
 
+def is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def descriptors(more: int) -> Iterator[None]:
-    """Only so many more may be opened."""
+    """Only so many more may be opened: the limit is on numbers, and those in use leave gaps."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    spare = os.dup(0)
-    os.close(spare)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (spare + more, before[1]))
+    free = islice((number for number in count() if not is_open(number)), more)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(free) + 1, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_only_so_many_descriptors_are_left(gaps: bool) -> None:
+    with ExitStack() as held:
+        taken = [os.dup(0) for _ in range(5)]
+        for descriptor in taken:
+            held.callback(os.close, descriptor)
+        if gaps:
+            os.close(taken[1])
+            held.callback(os.dup2, 0, taken[1])
+        with descriptors(3):
+            for _ in range(3):
+                held.callback(os.close, os.dup(0))
+            with pytest.raises(OSError, match="Too many open files"):
+                os.dup(0)
 
 
 def test_what_another_holds_is_refused_and_the_rest_is_free(tmp_path: Path) -> None:
