@@ -57,12 +57,16 @@ def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
     near = re.search(r"\| AA \| CIFAR \| (\d+) .* (\d+) of \1 \|", results)
     assert near is not None
     assert f"Of the {near[1]} CIFAR cells run so far, {near[2]} lie within" in readme
-    assert "First in 6 of 7 cells" in results
+    near = re.search(r"\| AA \| Mini-ImageNet \| (\d+) .* (\d+) \| \d+ \| \2 of \1 \|", results)
+    assert near is not None
+    assert f"{near[2]} of the {near[1]} cells run so far lie within three points" in readme
+    assert "First in 6 of 9 cells" in results
     assert "M = 0.2k: first, not significantly ahead of ER-ACE, LODE and" in results
     assert results.count("first, not significantly ahead of LODE and") >= 2
-    assert "M = 1k: behind PCR by 1.0 points (n = 5)" in results
+    for behind in ("M = 1k: behind PCR by 1.0", "2k: behind PCR by 1.1", "5k: behind PCR by 1.4"):
+        assert f"{behind} points (n = 5)" in results
     assert "OCM is above BISON in 3 of 6 cells" in results
-    assert "| LODE | 6 | +2.4 | -0.4 | 4 | 5 |" in results
+    assert "| LODE | 8 | +1.8 | -0.0 | 4 | 5 |" in results
 
 
 def test_the_table_of_readings_is_that_of_the_pilots() -> None:
