@@ -35,7 +35,7 @@ COUNTED = ("step", "refused", "table")
 
 
 def sick(of: type[Method], where: str, step: int = SICK_STEP, **settings: Any) -> Method:
-    """A method with one step that is not finite, of one seed, by its loss or by its gradient."""
+    """A method with one step of one seed that is not finite: its loss, gradient or statistics."""
 
     @dataclass(frozen=True, kw_only=True)
     class Sick(of):  # type: ignore[misc, valid-type]
@@ -45,13 +45,16 @@ def sick(of: type[Method], where: str, step: int = SICK_STEP, **settings: Any) -
             worth = torch.where(now, torch.inf, torch.ones_like(found.loss))
             if where == "loss":
                 return replace(found, loss=found.loss - worth + 1)
+            if where == "statistics":  # as of a network whose weights are huge, but finite
+                me.net.stats = {name: value * worth for name, value in me.net.stats.items()}
+                return found
             head = {name: value * worth for name, value in found.grads[self.head].items()}
             return replace(found, grads=found.grads | {self.head: head})
 
     return Sick(**settings)
 
 
-each_fault = pytest.mark.parametrize("where", ["loss", "gradient"])
+each_fault = pytest.mark.parametrize("where", ["loss", "gradient", "statistics"])
 each_method = pytest.mark.parametrize("of", [ER, Bison, LODE, OCM])
 
 
@@ -149,12 +152,14 @@ def test_a_record_counts_refused_steps(seeds: tuple[int, ...], tmp_path: Path) -
         assert "the loss of 1 run was not finite, 1 step refused (first: er, tiny, seed 1)" in said
 
 
-def test_a_learner_goes_on_after_a_refused_step() -> None:
+@each_fault
+def test_a_learner_goes_on_after_a_refused_step(where: str) -> None:
     learner = Learner("er", memory=20, filters=1, seed=SICK_SEED)
-    learner._training.engine = Engine(sick(ER, "loss", 1))
+    learner._training.engine = Engine(sick(ER, where, 1))
     y = torch.arange(40) % 2
     learner.observe(images(y), y.tolist())
-    with pytest.warns(UserWarning, match="1 step was refused.* loss is not finite") as said:
+    reason = "1 step was refused because the loss or the update is not finite: use a lower lr"
+    with pytest.warns(UserWarning, match=reason) as said:
         learner.predict(images(y))
     assert len(said) == 1
     assert learner._training.me is not None

@@ -212,7 +212,8 @@ class Training:
             self.warned = True
             steps = "1 step was" if refused == 1 else f"{refused} steps were"
             warnings.warn(
-                f"{steps} refused because the loss is not finite: use a lower lr", stacklevel=5
+                f"{steps} refused because the loss or the update is not finite: use a lower lr",
+                stacklevel=5,
             )
 
     # --- all or nothing, and copies ---
