@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry import cluster, local
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt, unwatched
 from bison_ocl.experiments.records.record import Record
@@ -172,6 +174,29 @@ def test_wandb_writes_blocks_of_points_and_replaces_a_run_that_was_cut_off(
     assert scanned(kept)["run"] == {"run", "record"}
     assert wandb.is_kept("record", place)
     assert not list(tmp_path.glob("running-*"))
+
+
+@pytest.mark.slow
+def test_a_wandb_run_is_finished_when_its_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W&B's own `finish` returns earlier: here half a second, or a minute and more."""
+    from wandb import Run
+
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    place, finals, finish = str(tmp_path), {"final/AA": 0.5, "final/AF": 0.1}, Run.finish
+    log = wandb.begin("run", {"lr": 0.1}, place)
+    (kept,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    monkeypatch.setattr(Run, "finish", lambda _: None)
+    monkeypatch.setattr(wandb, "PATIENCE", 0.1)
+    with pytest.raises(UserError, match=r"W&B has not completed .*; results are kept"):
+        log.finish(LoggedRecord("late", {}, {}, finals, "{}", None))
+    assert not wandb.is_kept("late", place)
+    monkeypatch.setattr(Run, "finish", lambda run: threading.Timer(0.5, finish, [run]).start())
+    monkeypatch.setattr(wandb, "PATIENCE", 60)
+    log.finish(LoggedRecord("record", {}, {}, finals, "{}", None))
+    assert finals.keys() <= scanned(kept)["summary"]
+    assert wandb.is_kept("record", place)
 
 
 def test_a_forged_name_of_an_offline_run_stays_in_the_folder(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ FINISHED = "finished-{}"
 """the name of a file that says that a run is logged completely"""
 RUNNING = "running-{}"
 """the name of a file with the name of the folder of a run that trains"""
+PATIENCE = 60.0
+"""seconds for W&B to write the rest of a file"""
 
 
 def default(out: Path) -> str:
@@ -100,12 +103,43 @@ class WandbRun(RunLog):
             (Path(self.run.dir) / "record.json").write_text(logged.line)
             if logged.model:
                 self.run.save(logged.model, base_path=logged.model.parent, policy="now")
+            file = Path(self.run.settings.sync_file) if self.run.offline else None
             self.run.finish()
+            if file:
+                wait_until_written(file)
             (Path(self.folder) / FINISHED.format(logged.name)).touch()
             self.running.unlink(missing_ok=True)
 
     def stop(self) -> None:
         self.run.finish(exit_code=1)
+
+
+def wait_until_written(file: Path) -> None:
+    """Wait for the end of an offline run's file: `finish` returns before another process has
+    written its last block."""
+    until = time.monotonic() + PATIENCE
+    while not is_written(file):
+        if time.monotonic() > until:
+            raise TimeoutError(f"W&B has not completed {file} after {PATIENCE:.0f} seconds")
+        time.sleep(0.01)
+
+
+def is_written(file: Path) -> bool:
+    """Whether a file of W&B has a record of the run's exit, the last one."""
+    from wandb.proto.wandb_internal_pb2 import Record  # type: ignore[attr-defined]
+    from wandb.sdk.internal.datastore import DataStore
+
+    store: Any = DataStore()
+    last = b""
+    try:
+        store.open_for_scan(str(file))
+        while (data := store.scan_data()) is not None:
+            last = data
+    except AssertionError:  # a block that is being written
+        return False
+    finally:
+        store.close()
+    return bool(Record.FromString(last).HasField("exit"))
 
 
 @contextmanager
