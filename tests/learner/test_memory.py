@@ -78,6 +78,25 @@ def test_the_view_is_a_copy() -> None:
     assert same(before, everything(learner))
 
 
+def test_counts_need_no_copy_of_the_images() -> None:
+    learner = new()
+    assert (learner.stored_by_label, learner.learned_labels) == ({}, [])
+    assert (learner.capacity, learner.image_shape) == (20, None)
+    x, y = herd(40)
+    learner.observe(x, y)
+    assert learner.stored_by_label == learner.memory.counts
+    assert list(learner.stored_by_label) == learner.learned_labels == learner.labels
+    assert (learner.memory.capacity, learner.image_shape) == (20, tuple(x.shape[1:]))
+
+
+def test_images_are_stored_as_they_are_preprocessed() -> None:
+    learner = new(image_size=8)
+    x = np.random.default_rng(0).integers(0, 256, (10, 12, 12, 3), np.uint8)
+    learner.observe(x, range(10))
+    wanted = learner.preprocess(x).permute(0, 2, 3, 1).numpy()
+    assert np.array_equal(learner.memory.images, wanted)
+
+
 def test_a_contact_sheet_shows_the_newest_images_of_each_label() -> None:
     learner = new(memory=100)
     x = torch.zeros(100, 3, 8, 8, dtype=torch.uint8)

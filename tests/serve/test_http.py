@@ -266,7 +266,7 @@ def test_memory_is_shown_and_cleared(address: str, server: Server) -> None:
     assert left["images"] == 20 - stored
     assert "camera 2" not in [row["id"] for row in left["rows"]]
     assert requests.post(f"{address}/forget", json={"labels": ["otter"]}).ok
-    assert "otter" not in server.service.labels
+    assert "otter" not in server.service.learner.learned_labels
     assert "otter" not in str(requests.get(f"{address}/memory").json())
     for wrong, part in (
         ({}, "give one of them"),

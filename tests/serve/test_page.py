@@ -66,7 +66,7 @@ def test_the_page_follows_the_learner(browser: Browser, service: Service) -> Non
         points = page.locator("#chart polyline.all").get_attribute("points") or ""
         assert len(points.split()) == 5
         assert points.split()[-1] == f"800.0,{240 * (1 - (metrics.accuracy or 0)):.1f}"
-        expect(page.locator("#classes tr")).to_have_count(len(service.labels))
+        expect(page.locator("#classes tr")).to_have_count(len(service.learner.learned_labels))
         expect(page.locator("#fill")).to_have_text("The memory holds 20 of 20 images.")
         stored = page.locator("#classes td:last-child").all_inner_texts()
         assert sum(map(int, stored)) == 20

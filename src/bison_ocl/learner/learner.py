@@ -30,7 +30,7 @@ from bison_ocl.learner.labels import (
     plain_labels,
     plain_names,
 )
-from bison_ocl.learner.memory_view import MemoryView, view
+from bison_ocl.learner.memory_view import MemoryView, stored_by_label, view
 from bison_ocl.learner.predicting import REFRESH, Predicting
 from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved.reading import SavedLearner
@@ -202,7 +202,7 @@ class Learner:
     def _arrivals(
         self, images: Any, labels: Iterable[Hashable], ids: Iterable[Hashable] | None
     ) -> list[Arrival]:
-        x, single = self._bytes(images), is_single(images)
+        x, single = self.preprocess(images), is_single(images)
         y = class_labels(for_images(single, labels))
         if len(x) != len(y):
             raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
@@ -230,6 +230,16 @@ class Learner:
     def memory(self) -> MemoryView:
         """The images in the memory, with labels, ids and ages, in copies."""
         return view(self._training)
+
+    @property
+    def capacity(self) -> int:
+        """The largest number of stored images, those that `calibration` holds back included."""
+        return self._training.arguments.memory
+
+    @property
+    def stored_by_label(self) -> dict[Hashable, int]:
+        """Stored images of each label, in the order of `learned_labels`; it waits for nobody."""
+        return stored_by_label(self._training)
 
     @entered
     def forget(
@@ -268,6 +278,17 @@ class Learner:
         sure = (snapshot.probabilities(scores).amax(1) >= least).tolist()
         return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
 
+    def predict_with_confidence(self, images: Any) -> list[tuple[Hashable, float]]:
+        """The most likely label of each image with its probability; 0 where no label is likely.
+
+        Both are of one snapshot, also while another thread learns.
+        """
+        snapshot, scores = self._scores(images)
+        best = snapshot.probabilities(scores).max(1)
+        sure = best.values.nan_to_num(0.0)  # no label has a stored image: none is likely
+        found = zip(best.indices.tolist(), sure.tolist(), strict=True)
+        return [(snapshot.labels[i], p) for i, p in found]
+
     def predict_proba(self, images: Any) -> NDArray[np.float32]:
         """One row per image, one column per entry of `labels`: softmax of scores / temperature.
 
@@ -295,15 +316,26 @@ class Learner:
         """The labels that predictions are made of, in order of appearance."""
         return list(self._current().labels) if self._training.knows else []
 
+    @property
+    def learned_labels(self) -> list[Hashable]:
+        """The labels of the newest step, which `labels` may lag behind; it takes no snapshot."""
+        return list(self._training.labels.all)
+
+    @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """[3, H, W] of the images; None before the first."""
+        return self._training.shape
+
+    def preprocess(self, images: Any) -> Tensor:
+        """Images as they are learned, predicted and stored: bytes [B, 3, H, W] of `image_size`."""
+        return to_bytes(images, self._training.arguments.image_size)
+
     def _scores(self, images: Any) -> tuple[Snapshot, Tensor]:
-        x = self._bytes(images)
+        x = self.preprocess(images)
         self._training.check_shape(x)
         snapshot = self._current()
         with self._training.execution.ahead_of_steps():
             return snapshot, snapshot.scores(x)
-
-    def _bytes(self, images: Any) -> Tensor:
-        return to_bytes(images, self._training.arguments.image_size)
 
     def _current(self) -> Snapshot:
         return self._predicting.current(self._training, self._lock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -87,6 +88,15 @@ def view(training: Training) -> MemoryView:
     rows = rows_in_use(me.memory)
     stored = view_of_rows(me.memory.x, rows, training.labels, training.ids, clock)
     return replace(stored, capacity=arguments.memory, held_back=len(training.held_back.kept))
+
+
+def stored_by_label(training: Training) -> dict[Hashable, int]:
+    """Stored images of each label, in the order of the labels; no image is copied."""
+    if training.me is None:
+        return {}
+    counts = Counter(number for number, _ in rows_in_use(training.me.memory))
+    labels = zip(training.labels.all, training.labels.numbers, strict=True)
+    return {label: counts[number] for label, number in labels if counts[number]}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
 from bison_ocl.serve.service import Service
-from bison_ocl.serve.status import stored_by_label
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
 PREFIX = "bison_ocl"
@@ -15,7 +14,7 @@ K = TypeVar("K")
 
 def exposition(service: Service, refused: Mapping[int, int]) -> str:
     """All metrics, each with its help and type."""
-    metrics, stored = service.learner.metrics, stored_by_label(service)
+    learner, metrics = service.learner, service.learner.metrics
     families = [
         family("steps_total", "counter", "Steps of the optimiser.", metrics.steps),
         family("waiting_images", "gauge", "Images that wait for their batch.", metrics.waiting),
@@ -29,9 +28,14 @@ def exposition(service: Service, refused: Mapping[int, int]) -> str:
             labelled("label", metrics.by_label),
         ),
         family("loss", "gauge", "Loss of the last step.", metrics.loss),
-        family("classes", "gauge", "Learned classes.", len(service.labels)),
-        family("memory_images", "gauge", "Stored images by label.", labelled("label", stored)),
-        family("memory_capacity", "gauge", "Largest number of stored images.", service.capacity),
+        family("classes", "gauge", "Learned classes.", len(learner.learned_labels)),
+        family(
+            "memory_images",
+            "gauge",
+            "Stored images by label.",
+            labelled("label", learner.stored_by_label),
+        ),
+        family("memory_capacity", "gauge", "Largest number of stored images.", learner.capacity),
         family("saved_seconds", "gauge", "Time of the last save, since 1970.", service.saved_at),
         family("failed_saves_total", "counter", "Saves that failed.", service.failed_saves),
         family("journal_bytes", "gauge", "Size of the journal.", service.journal.size),

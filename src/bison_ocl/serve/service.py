@@ -45,24 +45,14 @@ class Service:
     @property
     def shape(self) -> tuple[int, ...]:
         """[3, H, W] of the images."""
-        shape = self.learner._training.shape
+        shape = self.learner.image_shape
         assert shape is not None  # a learner without an image cannot be saved
         return shape
 
     @property
-    def capacity(self) -> int:
-        """The largest number of stored images."""
-        return self.learner._training.arguments.memory
-
-    @property
-    def labels(self) -> list[Hashable]:
-        """Learned labels; those of the newest step, without a snapshot for predictions."""
-        return list(self.learner._training.labels.all)
-
-    @property
     def tested(self) -> int:
         """Images tested, then learned; every observed image counts."""
-        return self.learner._counts.images
+        return self.learner.metrics.counts.images
 
     def _replay(self) -> None:
         """Learn what the journal holds and the file does not."""
@@ -88,7 +78,7 @@ class Service:
         self, images: Any, labels: list[Hashable], ids: list[Hashable] | None = None
     ) -> list[Hashable | None]:
         """Write labelled images to the journal, predict them, then learn them."""
-        x = self.learner._bytes(images)
+        x = self.learner.preprocess(images)
         with self._one_at_a_time:
             before = self.journal.append(Entry(self.tested, x, labels, ids))
             try:
@@ -103,11 +93,8 @@ class Service:
         self, images: Any, reject_below: float = 0.0
     ) -> list[tuple[Hashable | None, float]]:
         """The most likely label of each image and its probability; None below a bound."""
-        snapshot, scores = self.learner._scores(images)
-        best = snapshot.probabilities(scores).max(1)
-        sure = best.values.nan_to_num(0.0)  # no label has a stored image: none is likely
-        found = zip(best.indices.tolist(), sure.tolist(), strict=True)
-        return [(snapshot.labels[i] if p >= reject_below else None, p) for i, p in found]
+        found = self.learner.predict_with_confidence(images)
+        return [(label if p >= reject_below else None, p) for label, p in found]
 
     def save(self) -> None:
         """Write the learner's file, then empty the journal."""
