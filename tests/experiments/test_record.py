@@ -29,6 +29,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "RECORDS.md"
 WHOLE = record(
     also={"ncm": Scores([[1.0, 0.0], [0.0, 1.0]], Metrics(0.5, 0.5, 0.25), [[[1, 0], [0, 1]]] * 2)},
     confusion=[[[1, 0], [0, 1]]] * 2,
+    class_names=["cat", "dog"],
     parameters=7,
     losses=Losses([1, 2], [0.5, None]),
     anytime=Anytime([1], [0.5]),

@@ -61,6 +61,7 @@ def test_the_record_counts_in_the_datasets_ids(
     assert order == list(run.stream.order)
     confusion = np.array(record.confusion)
     assert confusion.shape == (3, 6, 6)
+    assert record.class_names == list(run.stream.dataset.class_names)
     assert confusion[0].sum(1).nonzero()[0].tolist() == sorted(run.stream.order[:2])
     assert (confusion[-1].sum(1) == 5).all()
     matrix = np.array(record.accuracy)

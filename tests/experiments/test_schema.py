@@ -99,7 +99,8 @@ REAL = [("digits", -1), ("digits", 0), ("demo", -1)]
 def test_what_is_read_can_be_reported_and_run_again(
     item: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good, file = real(item, number), tmp_path / item / "results.jsonl"
+    good = real(item, number) | {"class_names": [f"digit {n}" for n in range(10)]}
+    file = tmp_path / item / "results.jsonl"
     file.parent.mkdir()
     found = accepted(good, file)
     assert len(found) > 100
@@ -151,6 +152,8 @@ def test_the_records_of_this_project_are_read() -> None:
         (("accuracy", 0, 0), 1.5, "accuracy"),
         (("accuracy", 0), [0.5], "accuracy"),
         (("class_order", 0), 57, "class_order"),
+        (("class_names",), ["zero", "one"], "class_names"),
+        (("class_names",), list(range(10)), "class_names"),
         (("confusion", 0, 0, 0), -1, "confusion"),
         (("confusion", 0), [[1]], "confusion"),
         (("log",), [], "log"),

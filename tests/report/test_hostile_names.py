@@ -34,6 +34,7 @@ def hostile() -> list[Record]:
             data=f"folder:/data/{NAME}",
             **({"method": NAME, "settings": {"a": "\n"}} if one.method == "er" else {}),
             data_options={"tasks": NAME},
+            class_names=[f"{NAME} {label}" for label in range(10)],
             environment=replace(one.environment, device=NAME),
             commit=NAME,
         )
@@ -98,7 +99,8 @@ def test_other_text_is_left_alone(text: str) -> None:
 def test_printable_text() -> None:
     assert printable("Ünïcode – 日本 α") == "Ünïcode – 日本 α"
     assert printable("a\nb\tc\x1b[0m\u2028d\udcff") == "a b c [0m d\N{REPLACEMENT CHARACTER}"
-    assert with_printable_names({"a\n": {"b": "c\n", "d": [1.5]}, "n": 3}) == {
+    assert with_printable_names({"a\n": {"b": "c\n", "d": [1.5]}, "e": ["f\n"], "n": 3}) == {
         "a ": {"b": "c ", "d": [1.5]},
+        "e": ["f "],
         "n": 3,
     }

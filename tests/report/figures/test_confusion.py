@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bison_ocl.report.figures.bars import newest_precision
 from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.confusion import confusion
+from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.views import charted
 from bison_ocl.report.study.entry import Entry
 from tests.report.figures.charted import chart, charts, of, records
@@ -86,6 +89,47 @@ def test_a_rule_without_counts_is_not_shown_with_those_of_another() -> None:
 
 def test_shuffled_classes_are_shown_by_id() -> None:
     assert chart(confusion, "demo", title="BISON").x.names == [str(i) for i in range(10)]
+
+
+ANIMALS = [
+    *("bear", "bison", "crane", "otter", "seal"),
+    *("swan", "tench", "viper", "whale", "wren"),
+]
+
+
+def named(entry: Entry) -> Entry:
+    return replace(entry, data="folder:/data/herd", class_names=ANIMALS)
+
+
+def test_classes_are_called_by_the_names_that_a_record_keeps() -> None:
+    found = [named(r) for r in records("demo", method="bison")]
+    assert chart(confusion, "demo", found, "BISON").x.names == ANIMALS
+    (one, *_) = found
+    order = [ANIMALS[label] for label in one.class_order]
+    assert chart(confusion, "demo", [one], "BISON").y.names == order
+
+
+def test_one_record_with_names_is_enough() -> None:
+    one, *others = (named(r) for r in records("demo", method="bison"))
+    older = [replace(r, class_names=None) for r in others]
+    assert chart(confusion, "demo", [*older, one], "BISON").x.names == ANIMALS
+
+
+def test_a_class_heads_its_precision_by_name_or_as_a_class() -> None:
+    found = records("confusion", method="bison")
+    digits = [replace(r, class_names=[str(n) for n in range(10)]) for r in found]
+    for runs, wanted in (([named(r) for r in found], "tench"), (digits, "class 6")):
+        made = charts(newest_precision, "confusion", runs)
+        assert made[-1].x.label == f"{wanted} ↑ (%)", [one.x.label for one in made]
+
+
+def test_names_of_many_classes_do_not_touch() -> None:
+    (one,) = with_counts(np.eye(20, dtype=int).tolist())
+    one = replace(one, class_names=[f"n{n:08}_american_black_bear" for n in range(20)])
+    made = figure(charts(confusion, "demo", [one]))
+    (axes,) = made.axes
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert all(upper.y0 > lower.y1 for upper, lower in pairwise(boxes))
 
 
 def test_no_matrices_no_figure() -> None:

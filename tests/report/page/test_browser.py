@@ -292,6 +292,22 @@ def test_choosing_an_item_changes_what_is_shown(show: Open) -> None:
     assert visible(page, "#panel h3").count() == 3
 
 
+LONG = [f"n{n:05}_american_black_bear" if n % 2 else f"Eurasian otter, {n}" for n in range(10)]
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_long_names_of_classes_are_legible(show: Open, tmp_path: Path, width: int) -> None:
+    found = [replace(r, data="folder:/herd", class_names=LONG) for r in records("demo", 2)]
+    write(Study({"demo": prepared(found)}, []), tmp_path / "herd.html")
+    page = show(tmp_path / "herd.html", width=width, view="confusion")
+    first = visible(page, "#panel table.map").first
+    assert first.locator("thead th").all_inner_texts() == LONG
+    assert first.locator("tbody th").all_inner_texts() == LONG
+    sides = "all => all.map(e => [e.clientWidth, e.clientHeight])"
+    assert all(high < 70 for _, high in first.locator("tbody th").evaluate_all(sides))
+    assert all(wide < 70 for wide, _ in first.locator("thead th").evaluate_all(sides))
+
+
 def test_choosing_a_dataset_changes_what_is_shown(show: Open) -> None:
     page = show(item="sensitivity")
     before = names(page)

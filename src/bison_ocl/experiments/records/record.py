@@ -109,6 +109,8 @@ class Record(Spec):
     """other inference rules on the same network, by name"""
     confusion: list[Counts] | None = None
     """after each task, by label and prediction; None for datasets of many classes"""
+    class_names: list[str] | None = None
+    """of the rows and columns of confusion matrices; None without these, and in older records"""
     parameters: int | None = None
     log: list[dict[str, float | None]]
     """what the method logs at task ends: α and η for BISON"""

@@ -79,6 +79,10 @@ def class_order(values: Any) -> bool:
     return numbers(values, {int}, 0, 2**31) and len(set(values)) == len(values) > 0
 
 
+def class_names(values: object) -> bool:
+    return type(values) is list and set(map(type, values)) == {str}
+
+
 def curve(y: str, kinds: set[type], most: float) -> Check:
     """A check for values at steps."""
 
@@ -146,6 +150,7 @@ NEEDED: dict[str, Check] = {
 """fields of every record"""
 LATER: dict[str, Check] = {
     "precision": lambda value: value in ("tf32", "bf16", "fp32"),
+    "class_names": or_none(class_names),
     "parameters": or_none(count),
     "losses": or_none(curve("loss", NUMBERS_OR_NONE, LARGEST)),
     "anytime": or_none(curve("accuracy", NUMBERS, 1)),
@@ -173,6 +178,9 @@ def misfits(record: Mapping[str, Any]) -> Iterator[str]:
         yield "confusion"
     if counted is not None and max(record["class_order"]) >= classes:
         yield "class_order"
+    named = record.get("class_names")
+    if named is not None and max(record["class_order"]) >= len(named):
+        yield "class_names"
     for rule, found in record["also"].items():
         if not (
             type(found) is dict

@@ -43,6 +43,7 @@ def record_of(run: Run) -> Record:
         metrics=replace(metrics_of(matrix), A_AUC=area),
         also={rule: rescored(run, rule) for rule in progress.also},
         confusion=recorded_confusions(run, progress.confusions),
+        class_names=list(run.stream.dataset.class_names) if has_few_classes(run) else None,
         parameters=sum(leaf.numel() for leaf in tree.leaves(run.me.net.params)),
         log=progress.log,
         losses=Intervals(run.steps).curve(progress.losses),
@@ -67,9 +68,13 @@ def rescored(run: Run, rule: str) -> Scores:
 
 def recorded_confusions(run: Run, found: Sequence[Counts]) -> list[Counts] | None:
     """Confusion matrices in the dataset's own ids; None if they are large."""
-    if run.stream.dataset.classes > SHOWN_CLASSES:
+    if not has_few_classes(run):
         return None
     return [in_original_ids(counts, run.stream.order).tolist() for counts in found]
+
+
+def has_few_classes(run: Run) -> bool:
+    return run.stream.dataset.classes <= SHOWN_CLASSES
 
 
 def metrics_of(matrix: Matrix) -> Metrics:

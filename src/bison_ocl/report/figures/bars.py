@@ -9,7 +9,7 @@ from bison_ocl.report.figures.chart import Axis, Chart, NotShown, Series
 from bison_ocl.report.figures.confusion import with_confusion
 from bison_ocl.report.figures.panels import Panel, panels, series
 from bison_ocl.report.study import measures
-from bison_ocl.report.study.classes import newest
+from bison_ocl.report.study.classes import as_heading, class_names, newest
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment, by_own_rule, compared
 from bison_ocl.report.study.machines import hardware
@@ -23,7 +23,6 @@ from bison_ocl.report.study.measures import (
     Measure,
     plus_minus,
 )
-from bison_ocl.report.study.names import class_name
 from bison_ocl.report.study.study import plural
 
 THIN = "Thin lines: one standard deviation over runs."
@@ -48,18 +47,23 @@ def metric_bars(experiments: Sequence[Experiment]) -> list[Chart]:
 def newest_precision(experiments: Sequence[Experiment]) -> list[Chart]:
     """Precision of each class of the last task: low for one that is predicted too often."""
     return [
-        bars(panel, measures.precision(label, class_name(panel.place.data, label)))
+        bars(panel, measures.precision(label, as_heading(names[label])))
         for panel in panels(with_confusion(experiments))
+        for names in [class_names(runs_of(panel))]
         for label in newest_of(panel)
     ]
 
 
 def newest_of(panel: Panel) -> list[int]:
     """The classes of the last task, on which all runs must agree, in any order."""
-    runs = [record for one in panel.lines for record in one.records]
+    runs = runs_of(panel)
     if len({frozenset(newest(record)) for record in runs}) > 1:
         raise NotShown("the runs do not end with the same classes")
     return list(newest(runs[0]))
+
+
+def runs_of(panel: Panel) -> list[Entry]:
+    return [record for one in panel.lines for record in one.records]
 
 
 def bars(panel: Panel, measure: Measure) -> Chart:

@@ -8,9 +8,8 @@ import numpy as np
 
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, NotShown
 from bison_ocl.report.figures.panels import Panel, panels
-from bison_ocl.report.study.classes import similar_pairs
+from bison_ocl.report.study.classes import class_names, similar_pairs
 from bison_ocl.report.study.experiments import Experiment, Floats, compared, having
-from bison_ocl.report.study.names import class_name
 
 HALF = 0.5
 """of an image: fewer are printed as 0"""
@@ -66,8 +65,8 @@ def shown_order(one: Experiment) -> list[int]:
 
 def shown_names(one: Experiment) -> list[str]:
     """The classes in that order, by name where it is known."""
-    names = [class_name(one.place.data, label) for label in shown_order(one)]
-    return [name.removeprefix("class ") for name in names]
+    names = class_names(one.records)
+    return [names[label] for label in shown_order(one)]
 
 
 def mean_counts(one: Experiment) -> Floats:

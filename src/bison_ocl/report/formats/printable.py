@@ -22,9 +22,11 @@ def printable(text: str) -> str:
 
 
 def with_printable_names(value: Any) -> Any:
-    """A record with its texts made printable; lists hold numbers and stay as they are."""
+    """A record with its texts made printable; lists of numbers stay as they are."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
         return {printable(key): with_printable_names(one) for key, one in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return [printable(one) for one in value]
     return value

@@ -1,4 +1,4 @@
-"""Classes of a run: which are similar, which came when (Wen 2026, confusion study)."""
+"""Classes of a run: their names, which are similar, which came when (Wen 2026, confusion study)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,22 @@ SIMILAR: dict[tuple[str, str], Pairs] = {
 }
 """Each the other's likeliest mistake, by dataset and stream. CIFAR-10: cat and dog, deer and horse,
 automobile and truck, airplane and ship, bird and frog, each split over two tasks."""
+
+
+def class_names(records: Sequence[Entry]) -> Sequence[str]:
+    """Names by class id, of runs on one dataset; numbers where no record keeps the names."""
+    kept = [record.class_names for record in records if record.class_names]
+    if kept:
+        return max(kept, key=len)
+    first = records[0]
+    if first.data == CIFAR10.name:
+        return CIFAR10.class_names
+    return [str(label) for label in range(1 + max(first.class_order))]
+
+
+def as_heading(name: str) -> str:
+    """A class's name where nothing else says that it is one: `cat`, but `class 3`."""
+    return f"class {name}" if name.isdecimal() else name
 
 
 def similar_pairs(record: Entry) -> Pairs:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from bison_ocl.bounds import as_text
-from bison_ocl.data.sources.cifar10 import CIFAR10
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in
 from bison_ocl.methods.declared import facts, settings_on
@@ -76,10 +75,6 @@ def category(method: str) -> str:
     """The signs of its categories, `T, F`; none where the paper gives none."""
     found = facts(method.partition(" + ")[0])
     return found.kind if found else ""
-
-
-def class_name(data: str, label: int) -> str:
-    return CIFAR10.class_names[label] if data == CIFAR10.name else f"class {label}"
 
 
 def variant(

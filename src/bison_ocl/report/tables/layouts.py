@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from bison_ocl.report.study import measures, names
-from bison_ocl.report.study.classes import SIMILAR, newest
+from bison_ocl.report.study.classes import SIMILAR, as_heading, class_names, newest
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment, by_own_rule, compared, experiments
 from bison_ocl.report.study.labels import MAIN_METHOD
@@ -82,15 +82,16 @@ def directions(item: str, found: Experiments) -> list[Table]:
 
 def confusion(item: str, found: Experiments) -> list[Table]:
     """Precision of the newest classes: of the images predicted as one, the share that is right."""
-    labels: dict[Place, dict[int, None]] = {}
+    runs: dict[Place, list[Entry]] = {}
     for one in compared(found):
-        for record in one.records:
-            if record.confusion:
-                labels.setdefault(one.place, {}).update(dict.fromkeys(newest(record)))
+        kept = [record for record in one.records if record.confusion]
+        runs.setdefault(one.place, []).extend(kept)
 
     def shown(place: Place) -> Sequence[Measure]:
-        at = labels.get(place, {})
-        return [measures.precision(label, names.class_name(place.data, label)) for label in at]
+        at = runs.get(place, [])
+        known = class_names(at) if at else ()
+        labels = dict.fromkeys(label for record in at for label in newest(record))
+        return [measures.precision(label, as_heading(known[label])) for label in labels]
 
     meaning = "precision: ours is the mean over runs, the paper's is that of its mean matrix"
     return [by_measure(item, compared(found), shown, notes=(meaning,))]

@@ -149,7 +149,8 @@ def draw_map(figure: Figure, axes: Axes, shown: Map, names: Sequence[str]) -> No
     lowest = None if shown.label else 0
     colours = "viridis_r" if shown.dark_is_high else "viridis"
     image = axes.imshow(values, cmap=colours, vmin=lowest, aspect="auto")
-    size = 7.5 if len(values) <= 12 else 4.5
+    few = len(values) <= 12
+    size = 7.5 if few else 4.5
     for (row, column), value in np.ndenumerate(values.filled(np.nan)):
         if np.isnan(value):
             continue
@@ -161,6 +162,8 @@ def draw_map(figure: Figure, axes: Axes, shown: Map, names: Sequence[str]) -> No
         axes.add_patch(outline(frame))
     axes.tick_params("x", rotation=90 if any(len(name) > 5 for name in names) else 0)
     axes.tick_params(length=0)
+    if not few:
+        axes.tick_params(labelsize=6)  # a row is hardly higher
     axes.spines[:].set_visible(False)
     if shown.label:
         figure.colorbar(image, ax=axes, label=shown.label, pad=0.02)
