@@ -10,7 +10,7 @@ import pytest
 
 from bison_ocl import Learner
 from bison_ocl.methods.outside import REGISTERED
-from bison_ocl.report.study.experiments import look_of
+from bison_ocl.report.study.looks import look_of
 from tests.cli.calling import Call, refused
 from tests.digits import shrunk, use
 

@@ -9,7 +9,8 @@ from bison_ocl.experiments.records.record import as_values, from_values
 from bison_ocl.report.figures.panels import Panel
 from bison_ocl.report.figures.panels import panels as made
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.experiments import experiments, look_of
+from bison_ocl.report.study.experiments import experiments
+from bison_ocl.report.study.looks import look_of
 from tests.report.figures.charted import of, records
 
 

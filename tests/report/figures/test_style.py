@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,10 +11,13 @@ import pytest
 from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
-from bison_ocl.look import PALETTE
+from bison_ocl.card import Card
+from bison_ocl.look import BLUE, PALETTE, VERMILION, Look
 from bison_ocl.methods import METHODS
 from bison_ocl.report.figures.drawing.style import common_look, plotted
-from bison_ocl.report.study.experiments import look_of, numbered
+from bison_ocl.report.study import looks
+from bison_ocl.report.study.looks import look_of, looks_of, numbered
+from tests.report.figures.charted import of
 
 
 def test_no_two_methods_share_a_marker_or_a_line() -> None:
@@ -32,6 +37,63 @@ def test_methods_from_outside_look_different() -> None:
     assert mine.colour != other.colour
     assert mine.marker != other.marker
     assert mine == look_of("mine")
+
+
+def drawn(*items: Collection[str]) -> dict[str, Look]:
+    """The looks of methods in a study of some items."""
+    (any_run, *_) = of("demo")
+    return looks_of([[replace(any_run, method=name) for name in names] for names in items])
+
+
+def colours(found: dict[str, Look]) -> list[str]:
+    return [look.colour for look in found.values()]
+
+
+OUTSIDE = [f"method {number}" for number in range(20)]
+
+
+def test_methods_of_the_package_keep_their_looks_whatever_is_beside_them() -> None:
+    found = drawn([*METHODS, *OUTSIDE])
+    assert {name: found[name] for name in METHODS} == {name: look_of(name) for name in METHODS}
+
+
+@pytest.mark.parametrize(
+    "beside", [[], ["bison"], ["bison", "er", "pcr"], ["finetune", "er + ncm"]]
+)
+def test_methods_shown_together_have_colours_of_their_own(beside: list[str]) -> None:
+    free = len(set(PALETTE) - set(colours(drawn(beside))))
+    for first in range(12):
+        outside = OUTSIDE[first : first + free]
+        found = drawn([*beside, *outside])
+        assert len(set(colours(found))) == len(found)
+        assert found == drawn([*reversed(outside), *beside])
+
+
+def test_a_colour_that_nobody_beside_has_is_kept() -> None:
+    assert drawn(["bison", "mine"])["mine"] == look_of("mine")
+    assert drawn(["mine + ncm"]) == {"mine + ncm": look_of("mine + ncm")}
+
+
+def test_two_methods_that_declare_one_colour_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kinds = {name: type(name, (Card,), {"look": Look(BLUE, "*")}) for name in ("mine", "other")}
+    monkeypatch.setattr(looks, "facts", kinds.get)
+    found = drawn(["mine", "other"])
+    assert found["mine"] == Look(BLUE, "*")
+    assert found["other"].colour not in (BLUE, VERMILION)
+
+
+def test_with_all_colours_taken_those_from_outside_still_differ_from_each_other() -> None:
+    found = drawn([*METHODS, *OUTSIDE[:4]])
+    assert len({found[name].colour for name in OUTSIDE[:4]}) == 4
+
+
+def test_a_method_has_one_look_in_all_items_and_fits_in_where_it_can() -> None:
+    for name in OUTSIDE:
+        found = drawn([*METHODS, name], ["er", name], ["scr", "pcr", name])
+        beside = [found[other].colour for other in ("er", "scr", "pcr")]
+        assert found[name].colour not in beside
 
 
 def test_sixteen_variants_are_told_apart() -> None:

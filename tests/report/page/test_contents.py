@@ -242,3 +242,15 @@ def test_a_dataset_keeps_its_whole_name() -> None:
     long = [replace(r, data_options={"validate": 0.1}) for r in records("demo", 1)]
     (at_place,) = contents(Study({"demo": prepared(long)}, [])).places
     assert at_place.name == "Split Digits, validated on 10 %"
+
+
+def test_boxes_and_curves_of_methods_from_outside_have_the_same_colours() -> None:
+    found = [r for r in records("demo", 1) if r.method == "er"]
+    others = [replace(r, method=f"mine {number}") for number in range(4) for r in found]
+    made = contents(Study({"demo": prepared([*found, *others]), "alone": prepared(others)}, []))
+    boxes = {method: look for method, (_, look) in made.methods.items()}
+    assert len({look.colour for look in boxes.values()}) == 5
+    for place in made.places:
+        (curves,) = place.views["curves"].charts[""]
+        assert curves.series
+        assert all(one.look == boxes[one.method] for one in curves.series)

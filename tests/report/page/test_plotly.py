@@ -13,7 +13,7 @@ from bison_ocl.methods import METHODS
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, Series
 from bison_ocl.report.figures.interplay import interplay
 from bison_ocl.report.page.plotly import figure, plain
-from bison_ocl.report.study.experiments import look_of
+from bison_ocl.report.study.looks import look_of
 from tests.report.figures.charted import chart
 
 PLAIN = Look(BLUE, "o")

@@ -10,7 +10,7 @@ import numpy as np
 from bison_ocl.report.figures.bars import THIN
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Guide, Map, NotShown, Series
 from bison_ocl.report.figures.panels import Panel, panels, series
-from bison_ocl.report.study.experiments import Experiment, compared, look_of
+from bison_ocl.report.study.experiments import Experiment, compared
 from bison_ocl.report.study.measures import AA, BALANCE, Measure, plus_minus
 from bison_ocl.report.study.names import method_name, variant
 
@@ -118,7 +118,7 @@ def swept(lines: Sequence[Experiment], setting: str, measure: Measure) -> list[S
     printed = [line.printed(measure.name) for line in ordered]
     known = {at: number for at, number in zip(x, printed, strict=True) if number is not None}
     first, name = lines[0], method_name(lines[0].method, lines[0].first.method_title)
-    plain = {"name": name, "look": look_of(first.method)}
+    plain = {"name": name, "look": first.method_look}
     error = [one.std or 0 for one in over]
     hover = [plus_minus(one.mean, one.std) for one in over]
     y = [one.mean for one in over]

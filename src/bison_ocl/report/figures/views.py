@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.look import Look
 from bison_ocl.report.figures.accuracy import accuracy
 from bison_ocl.report.figures.alpha_eta import alpha_eta
 from bison_ocl.report.figures.bars import metric_bars, newest_precision, time_bars
@@ -20,6 +21,7 @@ from bison_ocl.report.figures.similar import similar_curves
 from bison_ocl.report.figures.sweeps import buffer_batch, over_settings, sensitivity
 from bison_ocl.report.study.entry import Entry, by_own_rule
 from bison_ocl.report.study.experiments import Experiment, experiments
+from bison_ocl.report.study.looks import looks_of
 from bison_ocl.report.study.study import Study
 
 Charts = Callable[[Sequence[Experiment]], list[Chart]]
@@ -78,9 +80,9 @@ def save_all(
     study: Study, folder: Path, formats: Collection[str] = KINDS, width: float | None = None
 ) -> dict[str, Saved]:
     """Write the figures of every item. width: of a figure, in inches."""
-    found = {item: Saved([], []) for item in study.items}
+    found, looks = {item: Saved([], []) for item in study.items}, looks_of(study.items.values())
     for item, records in study.items.items():
-        for name, made in charted(item, records):
+        for name, made in charted(item, records, looks):
             if isinstance(made, str):
                 found[item].missing.append(f"no figure {name}: {made}")
             elif KINDS.keys() & set(formats):  # laying out a figure takes as long as drawing it
@@ -88,10 +90,15 @@ def save_all(
     return found
 
 
-def charted(item: str, records: Sequence[Entry]) -> Iterator[tuple[str, list[Chart] | str]]:
-    """The charts of an item's figures by the names of their files, or why there is none."""
+def charted(
+    item: str, records: Sequence[Entry], looks: Mapping[str, Look] | None = None
+) -> Iterator[tuple[str, list[Chart] | str]]:
+    """The charts of an item's figures by the names of their files, or why there is none.
+
+    looks: of the methods of the whole study, by default of the item.
+    """
     shown = by_own_rule(records) if item in ITEMS and item not in RESCORED else records
-    found = experiments(item, shown)
+    found = experiments(item, shown, looks)
     for view, charts in VIEWS.get(item, GENERIC).items():
         name = item if view == item else f"{item}-{view}"
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +20,8 @@ from bison_ocl.report.figures.sweeps import sweeps
 from bison_ocl.report.page.tables import Details, PageTable, at_place, run_table
 from bison_ocl.report.study import measures
 from bison_ocl.report.study.entry import Entry
-from bison_ocl.report.study.experiments import Experiment, by_own_rule, experiments, look_of
+from bison_ocl.report.study.experiments import Experiment, by_own_rule, experiments
+from bison_ocl.report.study.looks import looks_of
 from bison_ocl.report.study.measures import AF, AF_TABLE, TOTAL
 from bison_ocl.report.study.names import memory_name, method_name, stream_name
 from bison_ocl.report.study.study import Study, plural
@@ -85,7 +86,7 @@ class Contents:
 
 def contents(study: Study) -> Contents:
     """The whole study as one value."""
-    details = Details()
+    details, looks = Details(), looks_of(study.items.values())
     entries = [entry for found in study.items.values() for entry in found]
     return Contents(
         title(study),
@@ -93,13 +94,13 @@ def contents(study: Study) -> Contents:
         study.warnings,
         {item: title_of(item) for item in study.items},
         {
-            entry.method: (method_name(entry.method, entry.method_title), look_of(entry.method))
+            entry.method: (method_name(entry.method, entry.method_title), looks[entry.method])
             for entry in entries
         },
         [
             place
             for item, records in study.items.items()
-            for place in places(item, records, details)
+            for place in places(item, records, looks, details)
         ],
         details,
     )
@@ -118,9 +119,11 @@ def title(study: Study) -> str:
     return f"{items[0]}: {plural(methods, 'method')} on {data}"
 
 
-def places(item: str, records: Sequence[Entry], details: Details) -> list[PlaceViews]:
+def places(
+    item: str, records: Sequence[Entry], looks: Mapping[str, Look], details: Details
+) -> list[PlaceViews]:
     """The places of an item, each with its views."""
-    found = experiments(item, records)
+    found = experiments(item, records, looks)
     (metrics,) = summary(item, found)
     spent = cost_table(item, found)
     return [

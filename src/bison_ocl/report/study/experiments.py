@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import Spread, accuracy_curve, spread
-from bison_ocl.look import PALETTE, Look, Marker
-from bison_ocl.methods.declared import facts
+from bison_ocl.look import Look
 from bison_ocl.report.study.entry import Entry, same_stream
 from bison_ocl.report.study.labels import Label, label_of
+from bison_ocl.report.study.looks import looks_of, numbered
 from bison_ocl.report.study.paper import printed
 from bison_ocl.report.study.places import Place, place_of
 
@@ -22,9 +21,6 @@ Floats = npt.NDArray[np.float64]
 Number = Callable[[Entry], float | None]
 """A number of a run; None where the run does not have it."""
 
-MARKERS: tuple[Marker, ...] = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "d")
-OTHERS = PALETTE[1:]
-"""colours of methods from outside: all but BISON's"""
 DASHES = (":", "-.")
 FEW = len(DASHES)
 """variants of a method that share its colour; more have colours of their own"""
@@ -38,7 +34,9 @@ class Experiment:
     place: Place
     records: tuple[Entry, ...]
     label: Label
+    method_look: Look
     look: Look
+    """of these settings; the method's, or that of a variant"""
 
     @property
     def first(self) -> Entry:
@@ -86,20 +84,25 @@ class Experiment:
         return None if found is None else found.mean
 
 
-def experiments(item: str, records: Iterable[Entry]) -> list[Experiment]:
+def experiments(
+    item: str, records: Iterable[Entry], looks: Mapping[str, Look] | None = None
+) -> list[Experiment]:
     """The experiments of an item in order of appearance.
 
     FINE-TUNE keeps no memory: its runs are shown with every memory size on their stream.
+    looks: of the methods of the whole study, where other items are shown with this one.
     """
     records = list(records)
+    looks = looks_of([records]) if looks is None else looks
     name, found = label_of(item, records), dict[str, list[Entry]]()
     for record in records:
         found.setdefault(record.experiment, []).append(record)
     groups = [(name(group[0]), tuple(group)) for group in found.values()]
     others = [place_of(group[0]) for label, group in groups if not label.reference]
     shown = [
-        Experiment(item, place, group, label, look_of(group[0].method))
+        Experiment(item, place, group, label, look, look)
         for label, group in groups
+        for look in [looks[group[0].method]]
         for place in (label.reference and same_streams(group[0], others)) or [place_of(group[0])]
     ]
     return with_looks(distinct(shown))
@@ -163,23 +166,3 @@ def with_looks(found: Sequence[Experiment]) -> list[Experiment]:
             look = other if several > FEW else replace(look, marker=other.marker, dashes=dashes)
         drawn.append(replace(one, look=look))
     return drawn
-
-
-def look_of(method: str) -> Look:
-    """The look of a method, or of a method under another rule, such as `er + ncm`."""
-    name, _, rule = method.partition(" + ")
-    kind = facts(name)
-    found = kind.look if kind else by_name(name)
-    return replace(found, hollow=True, dashes=":") if rule else found
-
-
-def by_name(method: str) -> Look:
-    """The look of a method whose file the user did not name: the same in every figure."""
-    place, colour = divmod(crc32(method.encode()), len(OTHERS))
-    return Look(OTHERS[colour], MARKERS[place % len(MARKERS)], "-.")
-
-
-def numbered(place: int) -> Look:
-    """The look of a variant, by its place in a list."""
-    colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
-    return Look(colour, marker, "-" if place < len(PALETTE) else "--")

@@ -17,7 +17,7 @@ from bison_ocl.experiments.records.record import Record, as_values, from_values
 from bison_ocl.experiments.records.results import RESULTS, parsed, split
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.formats.printable import printable, with_printable_names
-from bison_ocl.report.study.entry import Entry, by_own_rule, prepared
+from bison_ocl.report.study.entry import Entry, by_own_rule, own_name, prepared
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,6 @@ def chosen(study: Study, methods: Collection[str]) -> Study:
         for item, records in study.items.items()
     }
     return replace(study, items={item: records for item, records in kept.items() if records})
-
-
-def own_name(method: str) -> str:
-    """`er` of `er + ncm`."""
-    return method.partition(" + ")[0]
 
 
 # --- files ---
