@@ -9,13 +9,19 @@ from bison_ocl.nets.kernels.tiles import (
     BACKWARD,
     FORWARD,
     FULL,
+    LONG,
     MOST_PARTS,
     ROOM,
     STEP,
+    TALL,
     WIDTH,
     Slabs,
+    Walk,
     block,
     depth,
+    forward_walk,
+    goes_by_rows,
+    gradient_walk,
     length,
     parts_of_gradient,
     power_of_two,
@@ -87,7 +93,10 @@ def test_slabs_are_covered_and_no_part_of_a_sum_is_empty(cut: Slabs) -> None:
     assert is_power_of_two(cut.width)
     assert 16 <= cut.width <= WIDTH
     assert (cut.columns - 1) * cut.width < cut.channels <= cut.columns * cut.width
-    assert 1 <= cut.parts <= MOST_PARTS
+    assert cut.parts >= 1
+    assert cut.parts <= MOST_PARTS or cut.to_sum >= LONG * cut.block
+    assert is_power_of_two(cut.space)
+    assert min(cut.parts, MOST_PARTS) <= cut.space <= MOST_PARTS
     assert cut.to_sum % cut.block == cut.to_apply % cut.block == 0
     assert (cut.parts - 1) * cut.to_sum < cut.pixels <= cut.parts * cut.to_sum
     assert cut.to_apply >= cut.block
@@ -133,3 +142,28 @@ def test_ten_seeds_fill_an_h200() -> None:
         pixels, channels = 40 * (32 >> stage) ** 2, 20 << stage
         high, wide = tile(pixels, channels, 10)
         assert -(-pixels // high) * -(-channels // wide) * 10 >= FULL
+
+
+@given(st.integers(1, 700), st.integers(TALL, 300), st.integers(1, 300), channels)
+def test_walks_cover_all_rows_and_columns(
+    images: int, height: int, width: int, inputs: int
+) -> None:
+    for walk in (forward_walk(height, inputs), gradient_walk(height)):
+        strips, walks = walk.grid(images, height, width)
+        assert is_power_of_two(walk.pixels)
+        assert (strips - 1) * walk.pixels < images * width <= strips * walk.pixels
+        assert (walks - 1) * walk.rows < height <= walks * walk.rows
+
+
+def test_a_walk_may_end_in_the_middle() -> None:
+    assert Walk(28, 128, 8, 3).grid(3, 57, 50) == (2, 3)
+
+
+def test_tall_images_with_few_channels_go_by_rows() -> None:
+    """The first stage of a reduced ResNet-18 on Mini-ImageNet, but not on CIFAR."""
+    assert goes_by_rows(84, 3, 20, side=3, stride=1)
+    assert goes_by_rows(84, 20, 20, side=3, stride=1)
+    assert not goes_by_rows(84, 20, 40, side=3, stride=2)
+    assert not goes_by_rows(84, 20, 20, side=1, stride=1)
+    assert not goes_by_rows(84, 64, 64, side=3, stride=1)
+    assert not goes_by_rows(32, 20, 20, side=3, stride=1)

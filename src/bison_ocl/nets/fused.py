@@ -9,6 +9,7 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.nets.kernels.convolution import convolution
+from bison_ocl.nets.kernels.line import line
 from bison_ocl.nets.kernels.normalisation import normalisation
 from bison_ocl.nets.norm import EPSILON, MOMENTUM, Mode
 from bison_ocl.nets.precision import Precision, image_type
@@ -52,10 +53,7 @@ class Fused:
     def _by_running_statistics(
         self, name: str, y: Tensor, residual: Tensor | None, relu: bool
     ) -> Tensor:
-        slope, intercept = self._lines[name]
-        y = torch.addcmul(intercept, y.to(slope.dtype), slope).to(y.dtype)
-        y = y if residual is None else y + residual
-        return y.relu() if relu else y
+        return line(y, *self._lines[name], residual, relu)
 
     @cached_property
     def _lines(self) -> dict[str, tuple[Tensor, Tensor]]:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.grad import conv2d_input, conv2d_weight
 
 from bison_ocl.nets.kernels.over_runs import in_line, serve_all_runs, takes_kernels, total_type
-from bison_ocl.nets.kernels.tiles import parts_of_gradient
+from bison_ocl.nets.kernels.tiles import goes_by_rows, gradient_walk, parts_of_gradient
 from bison_ocl.nets.precision import Precision
 
 ROUNDING = {"fp32": "ieee", "tf32": "tf32", "bf16": "tf32"}
@@ -65,7 +65,7 @@ def weight_gradient(x: Tensor, slope: Tensor, side: int, stride: int, rounding: 
     if takes_kernels(x):
         from bison_ocl.nets.kernels import convolution_kernels
 
-        count = parts(x, slope, side)
+        count = parts(x, slope, side, stride)
         found = convolution_kernels.weight_gradient(runs, slopes, side, stride, count, rounding)
     else:
         shape = (slope.shape[-1], x.shape[-1], side, side)
@@ -77,12 +77,16 @@ def weight_gradient(x: Tensor, slope: Tensor, side: int, stride: int, rounding: 
     return found.reshape(*x.shape[:-4], *found.shape[1:])
 
 
-def parts(x: Tensor, slope: Tensor, side: int) -> int:
+def parts(x: Tensor, slope: Tensor, side: int, stride: int) -> int:
     """The number of parts of the weight gradient."""
     if not takes_kernels(x):
         return 1
+    images, height, width, inputs = x.shape[-4:]
+    outputs = slope.shape[-1]
+    if goes_by_rows(height, inputs, outputs, side, stride):
+        return prod(gradient_walk(height).grid(images, height, width))
     runs, pixels = prod(x.shape[:-4]), prod(slope.shape[-4:-1])
-    return parts_of_gradient(pixels, x.shape[-1], slope.shape[-1], side, runs)
+    return parts_of_gradient(pixels, inputs, outputs, side, runs)
 
 
 @convolve.register_fake
@@ -99,7 +103,7 @@ def _(slope: Tensor, weight: Tensor, stride: int, height: int, width: int, round
 @weight_gradient.register_fake
 def _(x: Tensor, slope: Tensor, side: int, stride: int, rounding: str) -> Tensor:
     filters = (slope.shape[-1], side, side, x.shape[-1])
-    shape = (*x.shape[:-4], parts(x, slope, side), *filters)
+    shape = (*x.shape[:-4], parts(x, slope, side, stride), *filters)
     return x.new_empty(shape, dtype=total_type(x))
 
 

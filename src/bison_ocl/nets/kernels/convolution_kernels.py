@@ -15,8 +15,18 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from bison_ocl.nets.kernels import row_kernels
 from bison_ocl.nets.kernels.over_runs import countable
-from bison_ocl.nets.kernels.tiles import ROOM, STEP, block, depth, length, stages, tile
+from bison_ocl.nets.kernels.tiles import (
+    ROOM,
+    STEP,
+    block,
+    depth,
+    goes_by_rows,
+    length,
+    stages,
+    tile,
+)
 
 
 @triton.jit
@@ -150,7 +160,7 @@ def weight_gradient_kernel(
 
 def convolve(x: Tensor, weight: Tensor, stride: int, rounding: str) -> Tensor:
     """x: [S, N, H, W, C], weight: [S, O, k, k, C] -> [S, N, H', W', O]"""
-    return by_rows(x, weight, stride, rounding, flipped=False)
+    return by_filter_rows(x, weight, stride, rounding, flipped=False)
 
 
 def image_gradient(
@@ -158,7 +168,7 @@ def image_gradient(
 ) -> Tensor:
     """slope: [S, N, H', W', O], weight: [S, O, k, k, C] -> [S, N, height, width, C]"""
     if stride == 1:
-        return by_rows(slope, weight, 1, rounding, flipped=True)
+        return by_filter_rows(slope, weight, 1, rounding, flipped=True)
     if stride != 2:
         raise ValueError(f"stride {stride}: expected 1 or 2")
     S, N, HO, WO, O = slope.shape
@@ -174,13 +184,17 @@ def image_gradient(
     return to_x
 
 
-def by_rows(x: Tensor, weight: Tensor, stride: int, rounding: str, *, flipped: bool) -> Tensor:
+def by_filter_rows(
+    x: Tensor, weight: Tensor, stride: int, rounding: str, *, flipped: bool
+) -> Tensor:
     """A convolution; with flipped filters, the image gradient of one of stride 1.
 
     x: [S, N, H, W, C], weight: [S, O, k, k, C], flipped [S, C, k, k, O] -> [S, N, H', W', O]
     """
     S, N, H, W, C = x.shape
     O, side = weight.shape[4 if flipped else 1], weight.shape[2]
+    if goes_by_rows(H, C, O, side, stride):
+        return row_kernels.convolve(x, weight, rounding, flipped)
     HO, WO = -(-H // stride), -(-W // stride)
     y = x.new_empty((S, N, HO, WO, O))
     countable(x, y)
@@ -200,6 +214,8 @@ def weight_gradient(
     """x: [S, N, H, W, C], slope: [S, N, H', W', O] -> [S, parts, O, side, side, C] in float32"""
     S, N, H, W, C = x.shape
     HO, WO, O = slope.shape[2:]
+    if goes_by_rows(H, C, O, side, stride):
+        return row_kernels.weight_gradient(x, slope, rounding)
     M = N * HO * WO
     BO, BK = block(O, 64), block(side * C, 64)
     pieces = triton.cdiv(O, BO) * side * triton.cdiv(side * C, BK)

@@ -13,7 +13,7 @@ import triton.language as tl
 from torch import Tensor
 
 from bison_ocl.nets.kernels.over_runs import countable
-from bison_ocl.nets.kernels.tiles import BACKWARD, FORWARD, power_of_two, slabs_of
+from bison_ocl.nets.kernels.tiles import BACKWARD, FORWARD, slabs_of
 
 COUNTS = ("EACH", "PARTS")
 """arguments that Triton must not specialise on: a value of 1, or a multiple of 16, would compile
@@ -23,11 +23,13 @@ another kernel"""
 @triton.jit
 def sums_of(partial, slab, c, C, PARTS, SPACE: tl.constexpr):
     """Add the parts of a slab's two sums. partial: [slabs, 2, PARTS, C] -> [BC], [BC]"""
-    part = tl.arange(0, SPACE)
-    place = (slab * 2 * PARTS + part)[:, None] * C + c[None, :]
-    there = (part < PARTS)[:, None] & (c < C)[None, :]
-    first = tl.sum(tl.load(partial + place, mask=there, other=0.0), axis=0)
-    second = tl.sum(tl.load(partial + place + PARTS * C, mask=there, other=0.0), axis=0)
+    first, second = tl.zeros(c.shape, tl.float32), tl.zeros(c.shape, tl.float32)
+    for start in range(0, PARTS, SPACE):
+        part = start + tl.arange(0, SPACE)
+        place = (slab * 2 * PARTS + part)[:, None] * C + c[None, :]
+        there = (part < PARTS)[:, None] & (c < C)[None, :]
+        first += tl.sum(tl.load(partial + place, mask=there, other=0.0), axis=0)
+        second += tl.sum(tl.load(partial + place + PARTS * C, mask=there, other=0.0), axis=0)
     return first, second
 
 
@@ -177,7 +179,7 @@ def normalise(
     )  # fmt: skip
     apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
         x, partial, scale, shift, x if residual is None else residual, y, means, variances,
-        cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
+        cut.pixels, each, epsilon, cut.to_apply, parts, C, cut.space,
         relu, residual is not None, cut.block, width,
     )  # fmt: skip
     return y, means, variances
@@ -208,7 +210,7 @@ def normalise_back(
     back_apply_kernel[(-(-cut.pixels // cut.to_apply), cut.columns, cut.slabs)](
         slope, x, y, means, variances, scale, shift, partial,
         to_x, to_x if to_residual is None else to_residual,
-        cut.pixels, each, epsilon, cut.to_apply, parts, C, power_of_two(parts),
+        cut.pixels, each, epsilon, cut.to_apply, parts, C, cut.space,
         relu, add, cut.block, width,
     )  # fmt: skip
     return to_x, to_residual, torch.unflatten(partial, 0, (-1, each))

@@ -18,12 +18,15 @@ ROOM = 232_448
 """bytes of shared memory per multiprocessor"""
 STEP = 64
 """output pixels per step of a weight-gradient program"""
+TALL = 64
+"""rows of images whose convolutions go row by row; 32 would gain a tenth forwards and lose later"""
 FORWARD, BACKWARD = 128, 64
 """pixels per step of a normalisation program; the backward pass holds more of each"""
 WIDTH = 32
 """most channels of a normalisation program"""
-MOST_PARTS = 32
-"""most parts of a normalisation's sum over pixels; every program that reads the sum adds them"""
+MOST_PARTS, LONG = 32, 16
+"""most parts of a normalisation's sum over pixels, unless more have at least `LONG` steps each:
+every program that reads the sum adds them, `MOST_PARTS` at a time"""
 
 
 def block(size: int, most: int) -> int:
@@ -77,6 +80,42 @@ def length(pixels: int, parts: int) -> int:
 
 
 @dataclass(frozen=True)
+class Walk:
+    """Tiling of a 3x3 convolution row by row: each program walks down some rows of a strip."""
+
+    rows: int
+    """Output rows of a program."""
+    pixels: int
+    """Pixels of a strip, over the columns of all images."""
+    warps: int
+    stages: int
+    """Loads of bfloat16 in flight."""
+
+    def grid(self, images: int, height: int, width: int) -> tuple[int, int]:
+        """Strips side by side, and walks from top to bottom."""
+        return -(-images * width // self.pixels), -(-height // self.rows)
+
+
+def goes_by_rows(height: int, inputs: int, outputs: int, side: int, stride: int) -> bool:
+    """Whether a convolution is faster row by row: of tall images with few channels.
+
+    A walk reads two rows more than it writes, and a program holds whole patches and all filters.
+    """
+    few = 3 * inputs <= 64 and outputs <= 32
+    return few and height >= TALL and (side, stride) == (3, 1)
+
+
+def forward_walk(height: int, inputs: int) -> Walk:
+    """Of a convolution; one with three channels has little to load, and prefers small programs."""
+    return Walk(-(-height // 3), 128, 8, 3) if inputs > 4 else Walk(-(-height // 6), 64, 4, 2)
+
+
+def gradient_walk(height: int) -> Walk:
+    """Of a weight gradient; every program is a part of the sum."""
+    return Walk(-(-height // 3), 64, 4, 2)
+
+
+@dataclass(frozen=True)
 class Slabs:
     """Tiling of batch normalisation; a slab is one part of one run's batch."""
 
@@ -104,12 +143,18 @@ class Slabs:
     @property
     def to_sum(self) -> int:
         """Pixels of a part of a sum."""
-        return self._pixels_for(min(self.wanted, MOST_PARTS))
+        most = max(MOST_PARTS, self.pixels // (LONG * self.block))
+        return self._pixels_for(min(self.wanted, most))
 
     @property
     def parts(self) -> int:
         """The number of parts of a sum over a slab's pixels."""
         return -(-self.pixels // self.to_sum)
+
+    @property
+    def space(self) -> int:
+        """Parts that a program adds at a time."""
+        return power_of_two(min(self.parts, MOST_PARTS))
 
     @property
     def to_apply(self) -> int:
