@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 
 from bison_ocl.cli.reproduce import chosen_engine, list_items
 from bison_ocl.experiments.carry import local
@@ -114,6 +115,19 @@ def test_it_runs_reports_and_goes_on(call: Call, tmp_path: Path) -> None:
     assert "ablation" in (tmp_path / "RESULTS.md").read_text()
     planned = call(*words[:-2], "--seeds", "0-1", "--plan", "--out", tmp_path)
     assert "14 runs, 2 seeds per cell; 7 left to run" in planned.out
+
+
+def test_a_plan_for_a_gpu_counts_its_runs_and_needs_none_here(call: Call, tmp_path: Path) -> None:
+    words = ["reproduce", "ablation", *SMALL, "--seeds", "0", "--out", tmp_path]
+    assert call(*words).status == 0
+    file = tmp_path / "ablation/results.jsonl"
+    file.write_text(file.read_text().replace('"precision": "fp32"', '"precision": "tf32"'))
+    here, there = (call(*words, "--plan", "--device", device) for device in ("cpu", "cuda"))
+    assert "7 left to run, about" in here.out
+    assert there.status == 0
+    assert "0 left to run" in there.out
+    if not torch.cuda.is_available():
+        assert "No estimates: torch finds no GPU here." in there.out
 
 
 def test_a_failed_run_is_named_and_the_status_says_so(

@@ -110,15 +110,7 @@ def reproduce(
     )
     plans = [plan(name, wanted) for name in named(items)]
     if planned:
-        from bison_ocl.experiments.plan.machine import measured, usual_processes
-
-        rate = measured(chosen_device(device), precision)
-        at_once = processes or usual_processes(rate.device)
-        for found in plans:
-            show_plan(found, out, precision, rate, at_once)
-        print(f"Estimates: {rate.words}; they may be wrong by a factor of two.")
-        if len(plans) > 1:
-            print("Runs that items share are trained once, for the first item, and copied.")
+        show_plans(plans, out, device, precision, processes)
         return
     where = device_of(engine, device)
     advise_on_precision(where, precision)
@@ -157,15 +149,37 @@ def write_report(names: Sequence[str], out: Path) -> None:
         raise UserError(f"the runs are kept, but there is no report: {advice}") from error
 
 
-def show_plan(found: Plan, out: Path, precision: str, rate: Rate, processes: int) -> None:
+def show_plans(
+    plans: Sequence[Plan], out: Path, device: str, precision: Precision, processes: int | None
+) -> None:
+    """Print what each plan would run, for this machine or for one with a GPU."""
+    from bison_ocl.experiments.plan.machine import last, measured, usual_processes
+
+    here = chosen_device("auto" if device == "cuda" else device)
+    where = "cuda" if device == "cuda" else here
+    rate = measured(where, precision) if where == here else last(where, precision)
+    at_once = processes or usual_processes(where)
+    for found in plans:
+        show_plan(found, out, where, precision, rate, at_once)
+    if rate is None:
+        print("No estimates: torch finds no GPU here.")
+    else:
+        print(f"Estimates: {rate.words}; they may be wrong by a factor of two.")
+    if len(plans) > 1:
+        print("Runs that items share are trained once, for the first item, and copied.")
+
+
+def show_plan(
+    found: Plan, out: Path, device: str, precision: Precision, rate: Rate | None, processes: int
+) -> None:
     """Print a plan, how many of its runs are left, and an estimate of their time."""
     from bison_ocl.experiments.plan.agenda import contents, left_of, time_of
     from bison_ocl.experiments.terminal.show import show_table
 
-    left = left_of(found, out, lambda text: print(text, file=sys.stderr), precision)
+    left = left_of(found, out, lambda text: print(text, file=sys.stderr), device, precision)
     show_table(contents(found, left))
     seeds = f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
-    time = f", about {time_of(found, left, rate, processes)}" if sum(left) else ""
+    time = f", about {time_of(found, left, rate, processes)}" if rate and sum(left) else ""
     print(f"{found.name}: {found.runs} runs, {seeds} per cell; {sum(left)} left to run{time}")
 
 

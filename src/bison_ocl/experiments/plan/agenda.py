@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
@@ -14,6 +15,9 @@ from bison_ocl.experiments.plan.plan import ALL, Plan, plan
 from bison_ocl.experiments.records.results import RESULTS
 from bison_ocl.methods.declared import facts, settings_on
 from bison_ocl.stream.streams import DEFAULT
+
+if TYPE_CHECKING:
+    from bison_ocl.nets.precision import Precision
 
 UNMEASURED = "–"
 
@@ -88,13 +92,18 @@ def contents(found: Plan, left: Sequence[int]) -> Table:
     return table
 
 
-def left_of(found: Plan, out: Path, say: Callable[[str], None], precision: str) -> list[int]:
-    """The number of missing runs per cell; imports nothing heavy if no results exist."""
+def left_of(
+    found: Plan, out: Path, say: Callable[[str], None], device: str, precision: Precision
+) -> list[int]:
+    """The number of missing runs per cell; imports nothing heavy if no results exist.
+
+    A run's identity includes the precision that the device computes in, so both are needed.
+    """
     if not any(out.glob(f"*/{RESULTS}")):
         return [len(found.seeds)] * len(found.cells)
     from bison_ocl.experiments.carry.reproduce import run_inventory
 
-    missing = run_inventory(found, out, say, precision=precision).missing
+    missing = run_inventory(found, out, say, device=device, precision=precision).missing
     return [len(specs) for _, specs in missing]
 
 
