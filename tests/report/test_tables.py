@@ -124,6 +124,14 @@ def test_ai_pairs_each_seed_with_its_own_reference() -> None:
     assert pytest.approx((-0.1 + 0.2) / 2) == found[1].metrics.AI
 
 
+def test_ai_takes_the_reference_of_the_same_precision_even_if_it_is_older() -> None:
+    """A reference from before a setting existed is as near as one that names its default."""
+    older = record("finetune", FORGOT, precision="tf32")
+    newer = record("finetune", BETTER, precision="fp32", settings={"lr": 0.1, "average": 0.0})
+    run = record("er", GOOD, precision="tf32", settings={"lr": 0.1, "average": 0.0})
+    assert with_intransigence([older, newer, run])[-1].reference == [0.8, 1.0]
+
+
 def test_ai_is_of_the_seeds_that_have_it_and_says_how_many() -> None:
     found = rows([record("er", GOOD, 0), record("er", GOOD, 1), record("finetune", FORGOT, 0)])
     assert len(found[ER]["AA"].values) == 2

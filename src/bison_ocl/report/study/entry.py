@@ -13,6 +13,7 @@ from bison_ocl.evaluate.metrics import intransigence
 from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.records.spec import defaults
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +87,12 @@ def reference_for(entry: Entry, fitting: Sequence[Record]) -> Record | None:
 
 
 def agreement(one: Record, other: Record) -> tuple[int, bool]:
-    """How many settings two runs share, and whether they share the precision."""
-    settings = sum(one.settings.get(key) == value for key, value in other.settings.items())
+    """How many settings two runs share, and whether they share the precision.
+
+    A setting that is younger than a run counts with its default.
+    """
+    ours, theirs = (defaults(run.method) | run.settings for run in (one, other))
+    settings = sum(ours.get(key) == value for key, value in theirs.items())
     return settings, one.precision == other.precision
 
 
