@@ -10,6 +10,7 @@ from bison_ocl.experiments.plan.paper import C10, MINI
 from bison_ocl.report.formats.claims import (
     by_class_means,
     claims,
+    class_means,
     counts,
     distances,
     first_places,
@@ -124,6 +125,18 @@ def test_class_means_are_compared_run_by_run() -> None:
     assert "| ER | 9 |" in text
     assert "| SCR |" not in text
     assert "| BISON |" not in text
+    lines = text.splitlines()
+    for ocm in ("OCM", "OCM (old_logits=position)"):  # both readings
+        assert sum(line.startswith(f"| {ocm} | 9 |") for line in lines) == 1
+
+
+def test_class_means_meet_bison_on_the_seeds_that_both_have() -> None:
+    """BISON's mean is higher because of seeds that the other does not have."""
+    main = {seed: 50.0 + 9 * (seed > 5) for seed in range(10)}
+    means, own = dict.fromkeys(range(5), 51.0), dict.fromkeys(range(5), 49.0)
+    assert class_means([(own, means, main)]) == (1, "+2.0", "-1.0", 1, "0 of 0")
+    means, own = dict.fromkeys(range(6), 48.0), dict.fromkeys(range(6), 49.0)
+    assert class_means([(own, means, main)]) == (1, "-1.0", "+2.0", 0, "1 of 1")
 
 
 def test_a_study_without_the_main_table_has_no_summary() -> None:
@@ -149,9 +162,16 @@ def test_the_reading_that_is_not_compared_with_the_paper_is_no_rival_but_named()
     made = table(lines)
     assert "First in 2 of 2 cells" in first_places("Best?", made)
     (sentence,) = other_readings(made)
-    assert "OCM is above BISON in 1 of 2 cells" in sentence
+    assert "OCM is ahead of BISON in 1 of 2 cells" in sentence
     assert "M = 200: by 5.0 points (n = 2)" in sentence  # BISON's third seed has no partner
     assert "M = 500" not in sentence
+
+
+def test_the_other_reading_is_named_where_its_balance_is_better() -> None:
+    found = study("table1", seeds=2)
+    text = "\n".join(claims(found, {"table1": tables_of("table1", found.items["table1"])}))
+    _, balance = text.split("**Is its balance")
+    assert "By its other reading (READINGS.md) OCM is ahead of BISON in" in balance
 
 
 def test_the_other_reading_is_not_named_where_it_was_not_run() -> None:

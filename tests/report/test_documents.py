@@ -65,8 +65,8 @@ def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
     assert results.count("first, not significantly ahead of LODE and") >= 2
     for behind in ("M = 1k: behind PCR by 1.0", "2k: behind PCR by 1.1", "5k: behind PCR by 1.4"):
         assert f"{behind} points (n = 5)" in results
-    assert "OCM is above BISON in 3 of 6 cells" in results
-    assert "| LODE | 8 | +1.8 | -0.0 | 4 | 5 |" in results
+    assert "OCM is ahead of BISON in 3 of 6 cells" in results
+    assert "| LODE | 8 | +1.8 | -0.0 | 4 | 5 of 6 |" in results
 
 
 def test_the_table_of_readings_is_that_of_the_pilots() -> None:
