@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
+from bison_ocl.look import BLACK, Look
 from bison_ocl.report.figures.chart import Chart, NotShown, Series
 from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.interplay import interplay
+from bison_ocl.report.figures.point_names import HALF, LETTER, offsets
 from bison_ocl.report.study.entry import by_own_rule
 from bison_ocl.report.study.measures import AF
 from tests.report.figures.charted import chart, charts, notes, of, percent, records
@@ -70,6 +73,21 @@ def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
         for other in boxes[place + 1 :]
         if one.overlaps(other)
     ]
+
+
+def test_a_name_is_nearer_to_its_own_point_than_to_any_other_or_tied_to_it() -> None:
+    """A cluster: where each name would fit best, it is nearer to a neighbour of its point."""
+    where = {"ALPHA": (50, 50), "BETA": (56, 53), "GAMMA": (46, 55), "DELTA": (53, 45)}
+    shown = [
+        Series(name, Look(BLACK, "o"), [x], [y], "points", text=name)
+        for name, (x, y) in where.items()
+    ]
+    found = offsets(shown, (0, 100), (0, 100), 200, 200)
+    centres = 2 * np.array(list(where.values()))
+    for own, (one, (across, up, tied)) in enumerate(zip(shown, found, strict=True)):
+        half = [LETTER * len(one.text) / 2, HALF]
+        away = np.maximum(0, np.abs(centres - centres[own] - [across, up]) - half)
+        assert tied or int(np.linalg.norm(away, axis=1).argmin()) == own, one.text
 
 
 def test_a_method_without_a_reference_is_left_out() -> None:

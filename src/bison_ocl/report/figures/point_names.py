@@ -1,4 +1,7 @@
-"""Positions of names near their points, where they cover neither each other nor a point."""
+"""Positions of names near their points, where they cover neither each other nor a point.
+
+A name that is nearer to another point than to its own is tied to its own by a line.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ RINGS = (7, 13, 20, 29, 40, 52)
 """distances from the point, in points; the nearest that is free is taken"""
 NEAR = 13
 """distance beyond which a line ties the name to its point"""
-ANGLES = np.radians((45, 0, -45, 135, 180, -135, 90, -90))
+ANGLES = np.radians((45, 0, -45, 135, 180, -135, 90, -90, 22, -22, 158, -158, 67, -67, 112, -112))
 RING = np.repeat(RINGS, len(ANGLES))
 """of each position that is tried [N]"""
 WAY: Floats = np.tile(np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1), (len(RINGS), 1))
@@ -38,19 +41,33 @@ def offsets(
     x, y: limits of the axes; wide, tall: size of the panel in points.
     """
     low, size = np.array([x[0], y[0]]), np.array([x[1] - x[0], y[1] - y[0]])
-    where = [[one.x[0], one.y[0]] for one in points if one.kind == "points" and len(one.x)]
-    obstacles: Floats = (np.array(where).reshape(-1, 2) - low) / size * [wide, tall]
+
+    def drawn(some: Sequence[Series]) -> Floats:
+        where = np.array([[one.x[0], one.y[0]] for one in some]).reshape(-1, 2)
+        return np.asarray((where - low) / size * [wide, tall])
+
+    obstacles = drawn([one for one in points if one.kind == "points" and len(one.x)])
+    centres = drawn(named(points))
     taken: Floats = np.empty((0, 4))
     found = []
-    for one in named(points):
-        point = (np.array([one.x[0], one.y[0]]) - low) / size * [wide, tall]
+    for own, one in enumerate(named(points)):
+        point = centres[own]
         half = np.array([LETTER * len(one.text) / 2, HALF])
         ways = WAY * (RING[:, None] + half)  # an ellipse, as wide as the name
         boxes = np.hstack([point + ways - half, point + ways + half])
-        best = int(np.argmin(cost(boxes, obstacles, taken, wide, tall)))
+        elsewhere = misread(boxes, centres, own)
+        best = int(np.argmin(cost(boxes, obstacles, taken, wide, tall) + 40 * elsewhere))
         taken = np.vstack([taken, boxes[best]])
-        found.append((float(ways[best, 0]), float(ways[best, 1]), bool(RING[best] > NEAR)))
+        tied = bool(RING[best] > NEAR or elsewhere[best])
+        found.append((float(ways[best, 0]), float(ways[best, 1]), tied))
     return found
+
+
+def misread(boxes: Floats, points: Floats, own: int) -> npt.NDArray[np.bool_]:
+    """Whether another point is nearer to a name than its own [N]."""
+    low, high = boxes[:, None, :2], boxes[:, None, 2:]
+    away = np.linalg.norm(np.maximum(0, np.maximum(low - points, points - high)), axis=2)
+    return np.asarray(away.min(axis=1) < away[:, own])
 
 
 def cost(boxes: Floats, obstacles: Floats, taken: Floats, wide: float, tall: float) -> Floats:
