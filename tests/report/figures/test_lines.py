@@ -126,6 +126,13 @@ def test_what_the_paper_only_quotes_is_there_too() -> None:
     assert "Not run on Split CIFAR-100, natural: " in notes([made])
 
 
+def test_a_method_that_ran_with_some_memory_sizes_only_is_noted() -> None:
+    found = [r for r in of("ncm") if (r.method, r.memory) != ("pcr", 5000) and r.method != "scr"]
+    assert "Not run on Split Mini-ImageNet: SCR; PCR with M = 5k." in notes(
+        charts(accuracy, "ncm", found)
+    )
+
+
 def test_data_that_the_paper_does_not_use() -> None:
     made = chart(accuracy, "demo")
     assert made.y.names == ["ER", "BISON"]

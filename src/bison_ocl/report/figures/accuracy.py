@@ -37,8 +37,6 @@ def chart(stream: Panel, sizes: Sequence[int], order: Sequence[str]) -> Chart:
     ours = {one.title for one in stream.lines}
     theirs = {title for panel in members for title in quoted(panel)}
     rows = [title for title in order if title in ours | theirs]
-    missing = [title for title in rows if title not in ours]
-    not_run = [f"Not run on {stream.stream}: {', '.join(missing)}."] if missing else []
     return Chart(
         f"{stream.stream}, {stream.seeds}",
         Axis("AA (%)", limits=(0, None)),
@@ -49,8 +47,20 @@ def chart(stream: Panel, sizes: Sequence[int], order: Sequence[str]) -> Chart:
             for colour in [PALETTE[sizes.index(panel.place.memory) % len(PALETTE)]]
             for one in points(panel, rows, APART * (number - (len(members) - 1) / 2), colour)
         ],
-        notes=[NOTE, *not_run],
+        notes=[NOTE, *not_run(stream, members, rows)],
     )
+
+
+def not_run(stream: Panel, members: Sequence[Panel], rows: Sequence[str]) -> list[str]:
+    """A note on what the paper has and we have not: at any memory size, or at some."""
+    ours = {one.title for one in stream.lines}
+    missing = [", ".join(title for title in rows if title not in ours)]
+    for panel in members:
+        here = {one.title for one in panel.lines}
+        some = [title for title in rows if title in (ours - here) and title in quoted(panel)]
+        missing += [f"{', '.join(some)} with {memory_name(panel.place.memory)}"] * bool(some)
+    text = "; ".join(filter(None, missing))
+    return [f"Not run on {stream.stream}: {text}."] if text else []
 
 
 def quoted(panel: Panel) -> dict[str, float]:
