@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from bison_ocl.evaluate.metrics import accuracy_curve
 from bison_ocl.report.figures.curves import curves
+from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.study.entry import by_own_rule
 from tests.report.figures.charted import chart, charts, listed, notes, of, records, series
 
@@ -42,6 +44,18 @@ def test_the_papers_number_stands_beyond_the_last_task() -> None:
     assert guide.text == "paper"
     assert guide.x is not None
     assert 5 < guide.x < paper.x[0]
+
+
+def test_what_says_paper_covers_none_of_the_papers_markers() -> None:
+    """FINE-TUNE's are near the bottom."""
+    made = chart(curves, "curves", title="Split CIFAR-100,")
+    drawn = figure([made])
+    FigureCanvasAgg(drawn).draw()
+    (axes,) = drawn.axes
+    (label,) = [text for text in axes.texts if text.get_text().strip() == "paper"]
+    box = label.get_window_extent().padded(8)  # markers are about as wide
+    for one in (one for one in made.series if "(paper)" in one.name):
+        assert not box.contains(*axes.transData.transform((one.x[0], one.y[0])))
 
 
 def test_the_ablation_has_its_own_names_and_numbers() -> None:

@@ -47,7 +47,9 @@ def test_limits_and_guides() -> None:
     made = drawn(CURVE, guides=[Guide(x=1.5, text="paper"), Guide(y=0.5, dashes=":")])["layout"]
     assert made["yaxis"]["rangemode"] == "tozero"
     assert [(shape["x0"], shape["y0"]) for shape in made["shapes"]] == [(1.5, 0), (0, 0.5)]
-    assert [one["text"] for one in made["annotations"]] == ["paper"]
+    assert [(one["text"], one["y"]) for one in made["annotations"]] == [("paper", 0)]
+    above = drawn(CURVE, guides=[Guide(x=1.5, text="paper", at_top=True)])["layout"]
+    assert above["annotations"][0]["y"] == 1
 
 
 def test_every_point_of_the_interplay_is_named() -> None:

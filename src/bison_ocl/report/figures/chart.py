@@ -88,6 +88,9 @@ class Guide:
     x: float | None = None
     y: float | None = None
     text: str = ""
+    """at the bottom of a line at an x"""
+    at_top: bool = False
+    """the text at the top instead"""
     dashes: str = "-"
 
 

@@ -66,7 +66,7 @@ def accuracy(panel: Panel) -> Chart:
         "Over the tasks learned so far, mean over runs.",
         *["Hollow, at the right: the paper's accuracy after the last task."] * bool(paper),
         scale=panel.place.data,
-        guides=[Guide(x=(tasks + paper[0].x[0]) / 2, text="paper")] if paper else (),
+        guides=[Guide(x=(tasks + one.x[0]) / 2, text="paper", at_top=True) for one in paper[:1]],
     )
 
 

@@ -141,7 +141,8 @@ def line_of(guide: Guide) -> Json:
 
 
 def label(guide: Guide) -> Json:
-    at = {"x": guide.x, "y": 0, "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
+    end = {"y": 1, "yanchor": "top"} if guide.at_top else {"y": 0, "yanchor": "bottom"}
+    at = {"x": guide.x, "yref": "paper", "xanchor": "left", **end}
     return {"showarrow": False, "text": plain(guide.text), **at}
 
 

@@ -60,8 +60,9 @@ def draw(figure: Figure, axes: Axes, chart: Chart) -> None:
         if guide.x is not None:
             axes.axvline(guide.x, zorder=0, **across)
         if guide.x is not None and guide.text:  # an empty text outside the panel would take room
-            bottom = axes.get_xaxis_transform()
-            axes.text(guide.x, 0.03, f" {guide.text}", transform=bottom, fontsize=8, color=GREY)
+            end = {"y": 0.97, "va": "top"} if guide.at_top else {"y": 0.03, "va": "bottom"}
+            look: dict[str, Any] = {"fontsize": 8, "color": GREY, **end}
+            axes.text(guide.x, s=f" {guide.text}", transform=axes.get_xaxis_transform(), **look)
         if guide.y is not None:
             axes.axhline(guide.y, zorder=0, **across)
     describe(axes, chart)
