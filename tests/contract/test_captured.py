@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bison_ocl.engine import capture
-from bison_ocl.engine.capture import Captured, replayed
+from bison_ocl.engine.capture import Captured, copy_changed, replayed
 from bison_ocl.engine.capture import recorded as really_recorded
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.step import Engine
@@ -40,6 +40,20 @@ def test_the_state_handed_in_stays_as_it_was(method: Method) -> None:
     for new in stream(0)[0]:
         captured.step(new)
     assert same(snapshot(me), before)
+
+
+@pytest.mark.parametrize("order", [["teacher", "older", "bias"], ["bias", "older", "teacher"]])
+def test_a_buffer_may_take_what_another_one_held(order: list[str]) -> None:
+    """A method may shift its teachers when a task ends, or keep a view of the last one."""
+    held = {
+        "teacher": torch.tensor([1, 2]),
+        "older": torch.zeros(2).long(),
+        "bias": torch.tensor(0),
+    }
+    after = {"teacher": torch.tensor([3, 4]), "older": held["teacher"], "bias": held["teacher"][1]}
+    copy_changed({name: held[name] for name in order}, after)
+    found = {name: leaf.tolist() for name, leaf in held.items()}
+    assert found == {"teacher": [3, 4], "older": [1, 2], "bias": 2}
 
 
 def test_all_rehearsals_share_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,12 +204,20 @@ def written(buffers: State, after: State) -> State:
 
 def copy_changed(buffers: object, after: object) -> None:
     """Copy new tensors of a step over the old ones, in as few kernels as possible."""
-    by_layout: dict[tuple[object, ...], list[tuple[Tensor, Tensor]]] = {}
     results = tree.named(after)
-    for name, old in tree.named(buffers).items():
-        new = results[name]
-        if old.data_ptr() != new.data_ptr():
-            # One kernel copies many tensors, but only if all have the same layout.
-            by_layout.setdefault((old.dtype, old.stride() == new.stride()), []).append((old, new))
-    for pairs in by_layout.values():
-        torch._foreach_copy_([old for old, _ in pairs], [new for _, new in pairs])
+    pairs = [(old, results[name]) for name, old in tree.named(buffers).items()]
+    changed = [(old, new) for old, new in pairs if old.data_ptr() != new.data_ptr()]
+    overwritten = {storage(old) for old, _ in changed}
+    by_layout: dict[tuple[object, ...], list[tuple[Tensor, Tensor]]] = {}
+    for old, new in changed:
+        # An older teacher that takes the last one's buffer needs it as it was.
+        source = new.clone() if storage(new) in overwritten else new
+        # One kernel copies many tensors, but only if all have the same layout.
+        by_layout.setdefault((old.dtype, old.stride() == source.stride()), []).append((old, source))
+    for same in by_layout.values():
+        torch._foreach_copy_([old for old, _ in same], [new for _, new in same])
+
+
+def storage(leaf: Tensor) -> int:
+    """The memory that a tensor shares with its views."""
+    return leaf.untyped_storage().data_ptr()
