@@ -148,9 +148,9 @@ def row(name: str) -> dict[str, Any]:
 
 
 KINDS = {
-    "convolution": ("convolve_kernel", "halved_gradient_kernel", "weight_gradient_kernel", "conv",
-                    "cudnn", "wgrad", "dgrad", "xmma", "implicit", "grouped"),
-    "normalisation": ("sum_kernel", "apply_kernel", "batch_norm", "bn_"),
+    "convolution": ("conv", "halved_gradient_kernel", "weight_gradient", "cudnn",
+                    "wgrad", "dgrad", "xmma", "implicit", "grouped"),
+    "normalisation": ("sum_kernel", "apply_kernel", "affine_kernel", "batch_norm", "bn_"),
 }  # fmt: skip
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from bison_ocl import tree
+from bison_ocl.nets.kernels.affine import affine
 from bison_ocl.nets.kernels.convolution import convolution
-from bison_ocl.nets.kernels.line import line
 from bison_ocl.nets.kernels.normalisation import normalisation
 from bison_ocl.nets.norm import EPSILON, MOMENTUM, Mode
 from bison_ocl.nets.precision import Precision, image_type
@@ -44,27 +44,22 @@ class Fused:
         y = convolution(x, self.params[f"{name}.weight"], stride, self.precision)
         pixels = y[..., 0].numel() // self.parts
         if self.mode == "eval" or pixels == 1:  # one number has no variance
-            return self._by_running_statistics(name, y, residual, relu)
+            return affine(y, *self._by_running_statistics[name], residual, relu)
         y, mean, variance = normalisation(y, scale, shift, residual, relu, self.parts)
         self.batch_stats[f"{name}.mean"] = mean.detach()
         self.batch_stats[f"{name}.variance"] = variance.detach() * (pixels / (pixels - 1))
         return y
 
-    def _by_running_statistics(
-        self, name: str, y: Tensor, residual: Tensor | None, relu: bool
-    ) -> Tensor:
-        return line(y, *self._lines[name], residual, relu)
-
     @cached_property
-    def _lines(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """Slope and intercept of each layer's normalisation, of all layers in a few kernels."""
+    def _by_running_statistics(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Each layer's normalisation as one scale and shift, of all layers in a few kernels."""
         names = [name.removesuffix(".mean") for name in self.stats if name.endswith(".mean")]
         scale, shift = (self._joined(self.params, names, kind) for kind in ("scale", "shift"))
         mean, variance = (self._joined(self.stats, names, kind) for kind in ("mean", "variance"))
-        slope = scale * (variance + EPSILON).rsqrt()
+        factor = scale * (variance + EPSILON).rsqrt()
         sizes = [len(self.params[f"{name}.scale"]) for name in names]
-        lines = (torch.split(values, sizes) for values in (slope, shift - mean * slope))
-        return dict(zip(names, zip(*lines, strict=True), strict=True))
+        both = (torch.split(values, sizes) for values in (factor, shift - mean * factor))
+        return dict(zip(names, zip(*both, strict=True), strict=True))
 
     @staticmethod
     def _joined(tensors: Tensors, names: list[str], kind: str) -> Tensor:
