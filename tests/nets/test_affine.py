@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from bison_ocl import tree
 from bison_ocl.nets.kernels.affine import affine, affine_back, affine_forward
+from bison_ocl.nets.kernels.over_runs import total_type
 from tests.nets.kernels import Kernels
 from tests.nets.plain import numbers, slopes
 
@@ -105,19 +106,62 @@ def test_images_in_bfloat16_are_computed_in_float32() -> None:
     assert grads[0].dtype == torch.float32
 
 
-@with_residual
-def test_fake_results_have_the_shapes_of_the_real_ones(add: bool) -> None:
-    v = values_of(add, 2)
-    forward: tuple[Any, ...] = (v["x"], v["scale"], v["shift"], v.get("residual"), True)
-    real = [affine_forward(*forward)]
-    backward = (v["slope"], v["x"], real[0], v["scale"], True, add)
-    real += affine_back(*backward)
+def test_the_gradient_has_no_gradient() -> None:
+    """Nobody needs it; asking for it is an error, not a wrong number."""
+    values = values_of(False)
+    scale = values["scale"].requires_grad_()
+    (first,) = torch.autograd.grad(drawn(values, True).square().sum(), scale, create_graph=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        torch.autograd.grad(first.sum(), scale)
+
+
+def calls(dtype: torch.dtype) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Operators with arguments, for one run and for runs of runs, all kinds of layers."""
+    found: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+    for name, runs in (("one run", ()), ("runs of runs", (2, 3))):
+        for add in (True, False):
+            v = {n: value.to(dtype) for n, value in values_of(add, *runs).items()}
+            scale, shift = (v[n].to(total_type(v["x"])) for n in ("scale", "shift"))
+            inputs = (v["x"], scale, shift, v.get("residual"), add)
+            kind = f"{name}, {'residual and relu' if add else 'neither'}"
+            found[f"forward, {kind}"] = (affine_forward, inputs)
+            back = (v["slope"], v["x"], affine_forward(*inputs), scale, add, add)
+            found[f"back, {kind}"] = (affine_back, back)
+    return found
+
+
+each_call = pytest.mark.parametrize("call", calls(torch.float64))
+
+
+@each_call
+def test_operators_are_well_formed(call: str) -> None:
+    operator, arguments = calls(torch.float64)[call]
+    torch.library.opcheck(operator, arguments)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@each_call
+def test_fake_results_have_the_form_of_real_ones(call: str, dtype: torch.dtype) -> None:
+    operator, arguments = calls(dtype)[call]
+    real = operator(*arguments)
     with FakeTensorMode() as mode:
-        fake = [
-            affine_forward(*tree.map_leaves(mode.from_tensor, forward)),
-            *affine_back(*tree.map_leaves(mode.from_tensor, backward)),
-        ]
-    assert [(f.shape, f.dtype) for f in fake] == [(r.shape, r.dtype) for r in real]
+        fake = operator(*tree.map_leaves(mode.from_tensor, arguments))
+    for one, other in zip(tree.leaves((fake,)), tree.leaves((real,)), strict=True):
+        assert (one.shape, one.dtype, one.stride()) == (other.shape, other.dtype, other.stride())
+
+
+def test_the_fake_result_has_as_many_parts_as_the_kernel_sums(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step is traced with fake results: with other parts, it would add what is not there."""
+    monkeypatch.setattr("bison_ocl.nets.kernels.affine.takes_kernels", lambda x: True)
+    v = {n: value.float() for n, value in values_of(True, 2, size=(5, 31, 29, 3)).items()}
+    arguments = (v["slope"], v["x"], v["x"], v["scale"], True, True)
+    with FakeTensorMode() as mode:
+        fake = affine_back(*tree.map_leaves(mode.from_tensor, arguments))[2]
+    real = kernels("affine_kernels.affine_back", *arguments)[2]
+    assert fake.shape == real.shape
+    assert fake.shape[2] > 1
 
 
 @with_residual

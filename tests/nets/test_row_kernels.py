@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 
+from bison_ocl.nets.kernels.convolution import parts, weight_gradient
 from bison_ocl.nets.kernels.tiles import TALL, gradient_walk
 from tests.nets.kernels import Kernels
 from tests.nets.plain import convolved, numbers, slopes
@@ -79,6 +81,21 @@ def test_tall_images_go_by_rows(kernels: Kernels) -> None:
     parts = kernels("convolution_kernels.weight_gradient", x, slope, 3, 1, 1, "ieee")
     assert parts.shape[1] == 3
     assert close(parts.sum(1), to_weight)
+
+
+@pytest.mark.parametrize("height", [TALL - 1, TALL, TALL + 1])
+def test_the_fake_result_has_as_many_parts_as_the_kernels_sum(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch, height: int
+) -> None:
+    """A step is traced with fake results: with other parts, it would add what is not there."""
+    monkeypatch.setattr("bison_ocl.nets.kernels.convolution.takes_kernels", lambda x: True)
+    x, _, slope = values_of((1, 5, height, 15, 2, 2))
+    with FakeTensorMode() as mode:
+        fake = weight_gradient(mode.from_tensor(x), mode.from_tensor(slope), 3, 1, "ieee")
+    count = parts(x, slope, 3, 1)
+    real = kernels("convolution_kernels.weight_gradient", x, slope, 3, 1, count, "ieee")
+    assert fake.shape == real.shape
+    assert fake.shape[1] == count > 1
 
 
 @pytest.mark.gpu
