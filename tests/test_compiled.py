@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from torch.fx import GraphModule
 from bison_ocl import rng, tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.capture import Captured
-from bison_ocl.engine.compile import compiled, digest, form_of
+from bison_ocl.engine.compile import compiled, digest, form_of, load
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.method import Method
@@ -101,6 +102,24 @@ def test_what_was_compiled_is_loaded_the_next_time(compiler: Kept, tmp_path: Pat
         torch.testing.assert_close(tree.leaves(fast(*examples)), tree.leaves(doubled(*examples)))
     assert len(compiler.graphs) == 1
     assert len(list((tmp_path / "deep" / "folder").iterdir())) == 1
+
+
+@pytest.mark.parametrize("damage", [AssertionError("too short"), RuntimeError("corrupted")])
+def test_a_damaged_file_is_compiled_anew(
+    compiler: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Exception
+) -> None:
+    """A machine that lost power may leave one; PyTorch refuses it in these ways."""
+    examples = (pair(0), torch.ones(()))
+    compiled(doubled, "doubled", tmp_path, *examples)
+    (kept,) = tmp_path.iterdir()
+    kept.write_bytes(b"")
+    with monkeypatch.context() as once:
+        once.setattr(compiler, "load", Mock(side_effect=damage))
+        fast = compiled(doubled, "doubled", tmp_path, *examples)
+    torch.testing.assert_close(tree.leaves(fast(*examples)), tree.leaves(doubled(*examples)))
+    compiled(doubled, "doubled", tmp_path, *examples)
+    assert len(compiler.graphs) == 2
+    assert list(tmp_path.iterdir()) == [kept]
 
 
 def test_other_settings_forms_and_fixed_parts_are_compiled_anew(
@@ -206,4 +225,7 @@ def test_the_real_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for _ in range(2):  # compiled, then loaded
         found = compiled(drawn, "drawn", tmp_path / "kept", *examples)(*given)
         assert same(snapshot(found), snapshot(drawn(*given)))
-    assert len(list((tmp_path / "kept").iterdir())) == 1
+    (kept,) = (tmp_path / "kept").iterdir()
+    for size in (0, kept.stat().st_size // 2):
+        kept.write_bytes(kept.read_bytes()[:size])
+        assert load(kept) is None

@@ -38,7 +38,7 @@ def compiled(f: Callable[..., T], name: str, folder: Path, *examples: Any) -> Ca
     with torch.no_grad(), warnings.catch_warnings():
         form = f(*tree.map_leaves(torch.clone, examples))
         warnings.simplefilter("ignore")  # the compiler's advice to its callers
-        run = load(path) if path.exists() else compile_anew(f, examples, path)
+        run = load(path) or compile_anew(f, examples, path)
 
     def call(*trees: Any) -> T:
         return tree.rebuilt(form, run(*tree.leaves(trees)))
@@ -68,11 +68,14 @@ def compile_anew(f: Callable[..., Any], examples: Any, path: Path) -> Callable[.
     return found
 
 
-def load(path: Path) -> Callable[..., Any]:
-    """The result of an earlier compilation."""
-    found: Callable[..., Any] = torch._inductor.CompiledArtifact.load(  # type: ignore[attr-defined]
-        path=str(path), format="binary"
-    )
+def load(path: Path) -> Callable[..., Any] | None:
+    """The result of an earlier compilation; None if there is none, or a torn or foreign file."""
+    try:
+        found: Callable[..., Any] = torch._inductor.CompiledArtifact.load(  # type: ignore[attr-defined]
+            path=str(path), format="binary"
+        )
+    except (FileNotFoundError, AssertionError, RuntimeError):  # PyTorch checks sums and versions
+        return None
     return found
 
 
