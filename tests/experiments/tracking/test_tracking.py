@@ -6,6 +6,7 @@ import json
 import socket
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,19 @@ def test_mlflow_holds_the_story_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(files) == 2
     assert json.loads(files.pop("record.json").read_text()) == as_values(record())
     assert files.popitem()[1].read_bytes() == b"weights"
+
+
+@pytest.mark.slow
+def test_mlflow_takes_readouts_of_averaged_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    scores = record().also["ncm"]
+    tracker("mlflow", tmp_path, fail).keep(replace(record(), also={"averaged+ncm": scores}))
+    with mlflow.opened(mlflow.default(tmp_path)) as (client, where):
+        (run,) = client.search_runs([where])
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["final_averaged-ncm/AA"] == scores.metrics.AA
 
 
 @pytest.mark.slow

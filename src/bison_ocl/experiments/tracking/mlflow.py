@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,9 @@ PATIENCE = 10
 
 MOST = 1000
 """metrics in one request, MLflow's own limit"""
+
+REFUSED = re.compile(r"[^\w./ -]")
+"""signs that MLflow refuses in the name of a metric, such as the + of `averaged+ncm`"""
 
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -100,7 +104,7 @@ class MlflowRun(RunLog):
 
         now = time.time_ns() // 10**6
         figures = [
-            Metric(name, value, now, step)
+            Metric(REFUSED.sub("-", name), value, now, step)
             for name, curve in curves.items()
             for step, value in curve
         ]
