@@ -65,6 +65,13 @@ def test_list_shows_every_item_by_the_rate_that_plan_measured(call: Call, tmp_pa
     assert "No estimates yet" in other.out
 
 
+def test_plan_counts_discarded_runs_as_list_does(call: Call, tmp_path: Path) -> None:
+    planned = call("reproduce", "efficiency", "--plan", "--device", "cpu", "--out", tmp_path)
+    listed = call("reproduce", "--list", "--device", "cpu")
+    (line,) = [line for line in listed.out.splitlines() if line.startswith("efficiency")]
+    assert f"about {' '.join(line.split()[-2:])}\n" in planned.out
+
+
 def test_on_a_gpu_what_must_run_alone_is_reckoned_by_steps_of_its_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,34 +39,32 @@ def listing(rate: Rate | None, processes: int) -> Table:
         costs = cost_by_run(plan(name))
         new = set(costs) if item.alone else costs.keys() - known
         known |= set() if item.alone else new
+        pace = seconds_per_step(item, rate, processes) if rate else 0.0
         if item.shown:  # `all` is the paper's
-            count, total = count + len(new), total + seconds(item, costs, new, rate, processes)
-        whole = seconds(item, costs, costs, rate, processes)
-        words = lasting(whole) if rate else UNMEASURED
+            count, total = count + len(new), total + pace * sum(costs[run] for run in new)
+        words = lasting(pace * sum(costs.values())) if rate else UNMEASURED
         table.add_row(name, item.title, item.shown, str(len(costs)), str(len(new)), words)
     words = lasting(total) if rate else UNMEASURED
     table.add_row(ALL, "The whole paper", "", str(count), str(count), words)
     return table
 
 
-def seconds(
-    item: Item, costs: Mapping[str, float], runs: Iterable[str], rate: Rate | None, processes: int
-) -> float:
-    """The estimated time of some runs of an item."""
-    if rate is None:
-        return 0.0
-    each, at_once = (rate.alone, 1) if item.alone else (rate.step, processes)
-    return each * sum(costs[run] for run in runs) / at_once
+def seconds_per_step(item: Item, rate: Rate, processes: int) -> float:
+    """The time of a step of ER among the runs of an item."""
+    return rate.alone if item.alone else rate.step / processes
 
 
 def cost_by_run(found: Plan) -> dict[str, float]:
     """The cost of each run of a plan, by a text that identifies it, in steps of ER."""
-    warm = 1 + 1 / len(found.seeds) if found.item.alone else 1  # a discarded run before each cell
-    costs = {
-        identity(cell): warm * cost(cell.method, cell.data, cell.memory, dict(cell.settings))
-        for cell in found.cells
-    }
+    seeds = len(found.seeds)
+    costs = {identity(cell): cost_of(cell, found.item, seeds) / seeds for cell in found.cells}
     return {f"{run} {seed}": each for run, each in costs.items() for seed in found.seeds}
+
+
+def cost_of(cell: Cell, item: Item, runs: int) -> float:
+    """The cost of some runs of a cell; what is measured alone discards a run beforehand."""
+    trained = runs + (item.alone and runs > 0)
+    return trained * cost(cell.method, cell.data, cell.memory, dict(cell.settings))
 
 
 def identity(cell: Cell) -> str:
@@ -109,9 +107,6 @@ def left_of(
 
 def time_of(found: Plan, left: Sequence[int], rate: Rate, processes: int) -> str:
     """The estimated time of the missing runs of each cell."""
-    each, at_once = (rate.alone, 1) if found.item.alone else (rate.step, processes)
-    costs = (
-        runs * cost(cell.method, cell.data, cell.memory, dict(cell.settings))
-        for cell, runs in zip(found.cells, left, strict=True)
-    )
-    return lasting(each * sum(costs) / at_once)
+    pairs = zip(found.cells, left, strict=True)
+    costs = (cost_of(cell, found.item, runs) for cell, runs in pairs)
+    return lasting(seconds_per_step(found.item, rate, processes) * sum(costs))
