@@ -200,7 +200,7 @@ def test_short_forms() -> None:
 def test_some_methods_and_a_width(tmp_path: Path, call: Callable[..., Said]) -> None:
     put(tmp_path / "x", *records("generic", 2))
     words = ("report", tmp_path, "--no-page", "--format", "png", "--format", "csv")
-    said = call(*words, "--methods", "er,bison", "--width", "3.5")
+    said = call(*words, "--methods", "er, bison", "--width", "3.5")
     assert said.status == 0
     rows = {line.split()[0]: line for line in said.out.splitlines() if line.strip()}
     assert "FINE-TUNE" not in rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bison_ocl.cli.options import folder_option
+from bison_ocl.cli.options import folder_option, parts
 from bison_ocl.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def report(
         out=out,
         with_page=page,
         formats=formats,
-        methods=[registered_name(method) for method in methods.split(",")] if methods else (),
+        methods=[registered_name(method) for method in parts("methods", methods)],
         width=width,
     )
 
