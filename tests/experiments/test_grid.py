@@ -34,10 +34,12 @@ def test_references_have_the_settings_that_fine_tune_reads() -> None:
     [
         ("grid.toml", 'beta = [0.05, 1]\njoint = true\npal = "off"\n'),
         ("grid.json", '{"beta": [0.05, 1], "joint": true, "pal": ["off"]}'),
+        ("grid.toml", '\ufeffbeta = [0.05, 1]\r\njoint = true\r\npal = "off"\r\n'),
+        ("grid.json", '\ufeff{"beta": [0.05, 1],\r\n"joint": true, "pal": ["off"]}\r\n'),
     ],
 )
 def test_files(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, "utf-8")
     assert values_in(tmp_path / name) == {"beta": ["0.05", "1"], "joint": ["true"], "pal": ["off"]}
 
 

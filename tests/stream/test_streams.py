@@ -285,6 +285,12 @@ def test_a_file_that_says_what_is_shipped_is_the_shipped_one(tmp_path: Path) -> 
     assert canonical(f"order:{file}", dataset([1] * 10, 5)) == "order:confusion"
 
 
+def test_an_order_as_windows_saves_it(tmp_path: Path) -> None:
+    file = tmp_path / "order.json"
+    file.write_text("[[2],\r\n[3, 0, 1]]\r\n", "utf-8-sig")
+    assert canonical(f"order:{file}", dataset([3] * 4, 2)) == "order:2/3,0,1"
+
+
 @pytest.mark.parametrize(
     ("text", "form"),
     [

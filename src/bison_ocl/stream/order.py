@@ -56,14 +56,14 @@ def written(dataset: Dataset, tasks: Tasks) -> str:
 
 def shipped(name: str) -> Tasks:
     """The tasks of an order that is part of the package."""
-    text = files("bison_ocl.stream").joinpath(f"order_{name}.json").read_text()
+    text = files("bison_ocl.stream").joinpath(f"order_{name}.json").read_text("utf-8")
     return parse(text, name)
 
 
 def from_disk(path: str) -> str:
     known = f"(shipped: {', '.join(SHIPPED)})"
     try:
-        return read_regular(in_home(path, "give order:"), LARGEST).decode("utf-8")
+        return read_regular(in_home(path, "give order:"), LARGEST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"cannot read the order {path}: {why} {known}") from error

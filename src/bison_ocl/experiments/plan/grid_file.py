@@ -33,7 +33,7 @@ def values_in(path: Path) -> dict[str, list[str]]:
 def parsed(path: Path) -> Any:
     """The contents of a file; errors name it."""
     try:
-        text = read_regular(path, LARGEST).decode("utf-8")
+        text = read_regular(path, LARGEST).decode("utf-8-sig")
         return READERS[path.suffix](text)
     except OSError as error:
         raise UserError(f"cannot read --grid {path}: {reason(error)}") from error
