@@ -139,6 +139,17 @@ def test_where_an_error_happened_is_kept_until_the_run_succeeds(
     assert not path.exists()
 
 
+def test_a_trace_with_a_name_that_is_no_text_is_kept(
+    carried: Carried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise FileNotFoundError("images/\udcff.png")
+
+    monkeypatch.setattr(work, "run", lost)
+    _, (one,) = carried(small("confusion", "bison"))
+    assert r"images/\udcff.png" in (one.job.out / "error.txt").read_text("utf-8")
+
+
 def test_times_of_another_machine_are_pointed_out(carried: Carried) -> None:
     asked = small("time", "er")
     carried(asked)

@@ -148,7 +148,7 @@ def with_trace_kept(outcome: Outcome) -> Outcome:
     path = outcome.job.out / "error.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(outcome.trace)
+        path.write_text(outcome.trace, "utf-8", "backslashreplace")
     except OSError:  # the error stays one line
         return outcome
     return replace(outcome, error=f"{outcome.error} ({path})")
