@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +24,7 @@ import torch
 from bison_ocl import Learner
 from bison_ocl.data import load
 from bison_ocl.evaluate.metrics import average_accuracy, forgetting
-from bison_ocl.experiments.carry.work import Unwatched
+from bison_ocl.experiments.carry.work import unwatched
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.terminal import bar
 from bison_ocl.experiments.train import runner
@@ -485,7 +484,7 @@ def test_a_thousand_seeds_are_claimed_with_few_descriptors(
     few = len(os.listdir("/proc/self/fd")) + 50
     resource.setrlimit(resource.RLIMIT_NOFILE, (few, before[1]))
     try:
-        runner.run(asked, lambda _: nullcontext(Unwatched()), print)
+        runner.run(asked, unwatched, print)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert list((tmp_path / "checkpoints").iterdir()) == []

@@ -8,7 +8,6 @@ import random
 import signal
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 import torch
 
 from bison_ocl.data.sources import digits
-from bison_ocl.experiments.carry.work import Unwatched
+from bison_ocl.experiments.carry.work import unwatched
 from bison_ocl.experiments.train.runner import Job, run
 from bison_ocl.files import checkpoint
 from tests.digits import few
@@ -44,7 +43,7 @@ def train(out: Path, seeds: Sequence[int]) -> None:
     """Begin a job or go on with it, on few digits."""
     torch.set_num_threads(1)
     digits.load = partial(lambda load: few(load()), digits.load)  # type: ignore[assignment]
-    run(job(out, seeds), lambda _: nullcontext(Unwatched()), lambda _: None)
+    run(job(out, seeds), unwatched, lambda _: None)
 
 
 def started(out: Path, seeds: Sequence[int]) -> BaseProcess:

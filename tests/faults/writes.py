@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.carry.work import Unwatched
+from bison_ocl.experiments.carry.work import unwatched
 from bison_ocl.experiments.train.runner import run
 from bison_ocl.files import durable
 from tests.digits import few, use
@@ -26,7 +25,7 @@ ENOUGH = 10**9
 
 
 def go(out: Path) -> None:
-    run(job(out, [0]), lambda _: nullcontext(Unwatched()), lambda _: None)
+    run(job(out, [0]), unwatched, lambda _: None)
 
 
 def failing_writes(code: int, for_good: bool, count: int, seed: int) -> Outcome:
