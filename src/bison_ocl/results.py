@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bison_ocl.errors import UserError
+from bison_ocl.experiments.records.spec import own_name
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.study import load as study_of
 
@@ -75,7 +76,7 @@ def identity(item: str, entry: Entry) -> Row:
     options = {f"data.{name}": value for name, value in entry.data_options.items()}
     return {
         "item": item,
-        "method": entry.method.partition(" + ")[0],
+        "method": own_name(entry.method),
         "readout": entry.rule or OWN,
         "data": entry.data,
         **options,

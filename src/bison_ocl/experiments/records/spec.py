@@ -78,11 +78,16 @@ def computed_in(precision: Precision, device: str) -> Precision:
     return "fp32" if on_cpu and precision == "tf32" else precision
 
 
+def own_name(method: str) -> str:
+    """`er` of `er + ncm`, its network under another rule."""
+    return method.partition(" + ")[0]
+
+
 def defaults(method: str) -> dict[str, Any]:
     """The default settings of a method; empty if this version does not know it."""
     from bison_ocl.methods.declared import settings_on  # commands without records start faster
 
-    return settings_on(method.partition(" + ")[0], "")
+    return settings_on(own_name(method), "")
 
 
 MOST_SEEDS = 100_000

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bison_ocl.experiments.records.spec import own_name
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, NotShown
 from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study.classes import class_names, similar_pairs
@@ -31,7 +32,7 @@ def with_confusion(experiments: Sequence[Experiment]) -> list[Experiment]:
     The confusion study compares all methods under nearest class mean.
     """
     known = having(compared(experiments), lambda record: record.confusion)
-    rescored = {one.method.partition(" + ")[0] for one in known if one.rescored}
+    rescored = {own_name(one.method) for one in known if one.rescored}
     kept = [one for one in known if one.method not in rescored]
     if not kept:
         raise NotShown("no confusion matrices in the records (they are kept up to 20 classes)")

@@ -52,11 +52,6 @@ def by_rule(records: Sequence[Record], mixed_precision: bool = True) -> Iterator
             yield Entry(**values | vars(scores) | other)
 
 
-def own_name(method: str) -> str:
-    """`er` of `er + ncm`."""
-    return method.partition(" + ")[0]
-
-
 def by_own_rule(entries: Sequence[Entry]) -> list[Entry]:
     """Without networks that are scored again by another rule: they were trained once."""
     return [entry for entry in entries if entry.rule is None]

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS, REFERENCE
-from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.records.spec import Spec, own_name
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.study import names
 from bison_ocl.report.study.places import Place, place_of
@@ -38,7 +38,7 @@ class Label:
     @property
     def superseded(self) -> bool:
         """Whether the paper's numbers are compared with another reading of the method."""
-        base = (self.printed or "").partition(" + ")[0]
+        base = own_name(self.printed or "")
         return not self.reading and base in {method for method, _ in READINGS}
 
 
@@ -81,8 +81,7 @@ def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:
     label = method_label(record.method, getattr(record, "method_title", None))
     if not changed:
         return label
-    base = record.method.partition(" + ")[0]
-    text, reading = f"{label.text} ({changed})", (base, changed) in READINGS
+    text, reading = f"{label.text} ({changed})", (own_name(record.method), changed) in READINGS
     printed = label.printed if reading else None
     return replace(label, text=text, printed=printed, main=False, reading=reading)
 
@@ -103,7 +102,7 @@ def common_settings(item: str, method: str, data: str) -> dict[str, Any]:
     """The settings that all cells of an item share, as the method has them."""
     planned = [set(cell.settings) for cell in ITEMS[item].cells] if item in ITEMS else []
     common = dict(set.intersection(*planned)) if planned else {}
-    settings = settings_on(method.partition(" + ")[0], data, common)
+    settings = settings_on(own_name(method), data, common)
     return {name: settings[name] for name in common if name in settings}
 
 

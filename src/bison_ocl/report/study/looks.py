@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from zlib import crc32
 
+from bison_ocl.experiments.records.spec import own_name
 from bison_ocl.look import PALETTE, Look, Marker
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.declared import facts
-from bison_ocl.report.study.entry import Entry, own_name
+from bison_ocl.report.study.entry import Entry
 
 MARKERS: tuple[Marker, ...] = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "d")
 BISONS, *OTHERS = PALETTE

@@ -7,7 +7,7 @@ from typing import Any
 
 from bison_ocl.bounds import as_text
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in
+from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in, own_name
 from bison_ocl.methods.declared import facts, settings_on
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.stream.streams import DEFAULT
@@ -73,7 +73,7 @@ CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
 
 def category(method: str) -> str:
     """The signs of its categories, `T, F`; none where the paper gives none."""
-    found = facts(method.partition(" + ")[0])
+    found = facts(own_name(method))
     return found.kind if found else ""
 
 
@@ -89,7 +89,7 @@ def variant(
     settings to name even where they have the preset's value.
     """
     recorded = run.method_preset if isinstance(run, Record) else None
-    own = recorded or settings_on(run.method.partition(" + ")[0], run.data)
+    own = recorded or settings_on(own_name(run.method), run.data)
     expected = {**own, **(usual or {})}
     changed = {
         name: value

@@ -15,9 +15,10 @@ from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.ledger import by_identity
 from bison_ocl.experiments.records.record import Record, as_values, from_values
 from bison_ocl.experiments.records.results import RESULTS, parsed, split
+from bison_ocl.experiments.records.spec import own_name
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.formats.printable import printable, with_printable_names
-from bison_ocl.report.study.entry import Entry, by_own_rule, own_name, prepared
+from bison_ocl.report.study.entry import Entry, by_own_rule, prepared
 
 
 @dataclass(frozen=True)
