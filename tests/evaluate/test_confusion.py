@@ -14,7 +14,6 @@ from bison_ocl.evaluate.confusion import (
     Pairs,
     accuracy_by_task,
     after_each_task,
-    by_task,
     column_precision,
     in_original_ids,
     partners,
@@ -139,15 +138,6 @@ def test_rows_become_probabilities_and_columns_precisions(confusion: Counts) -> 
 def test_averaged_counts_are_welcome() -> None:
     mean = (np.array(EXAMPLE) + np.transpose(EXAMPLE)) / 2
     assert similar_confusion(mean, [(0, 1)])[0] == pytest.approx(25 / 92.5)
-
-
-@given(counts(classes=10))
-def test_by_task_is_the_mean_over_the_two_classes_of_each_task(confusion: Counts) -> None:
-    values = similar_confusion(confusion, CIFAR_PAIRS)
-    expected = [(values[a] + values[b]) / 2 for a, b in zip(*[iter(CIFAR_ORDER)] * 2, strict=True)]
-    assert by_task(similar_confusion, confusion, CIFAR_PAIRS, CIFAR_TASKS) == pytest.approx(
-        expected
-    )
 
 
 @given(st.lists(counts(classes=10), min_size=5, max_size=5))

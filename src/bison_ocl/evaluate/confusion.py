@@ -64,15 +64,6 @@ def similar_precision(confusion: npt.ArrayLike, pairs: Pairs) -> Floats:
     return _ratio(right, right + _row_at_partner(rows, pairs))
 
 
-def by_task(
-    measure: Measure, confusion: npt.ArrayLike, pairs: Pairs, task_of_class: npt.ArrayLike
-) -> Floats:
-    """A measure at the end of training, averaged over the classes of each task [T]."""
-    values = measure(confusion, pairs)
-    tasks = _tasks(task_of_class, len(values))
-    return np.array([_mean(values[tasks == task]) for task in range(tasks.max() + 1)])
-
-
 def after_each_task(
     measure: Measure,
     confusions: Sequence[npt.ArrayLike],
