@@ -117,7 +117,12 @@ def test_assignments() -> None:
     assert parse([]) == {}
 
 
-@pytest.mark.parametrize("text", ["beta", "beta=", "=3", ""])
+def test_an_assignment_does_not_hide_an_earlier_one() -> None:
+    with pytest.raises(UserError, match=r"^--set lr is given twice, 0\.1 and 0\.2: give it once$"):
+        parse(["lr=0.1", "beta=0.2", " lr = 0.2"])
+
+
+@pytest.mark.parametrize("text", ["beta", "beta=", "=3", "", "beta= "])
 def test_assignments_need_key_and_value(text: str) -> None:
     with pytest.raises(UserError, match="expected key=value"):
         parse([text])

@@ -38,11 +38,15 @@ def built(found: type[Method], data: str | None, settings: Mapping[str, Any]) ->
 
 def parse(assignments: Sequence[str]) -> dict[str, str]:
     """`key=value` texts as a dict."""
-    pairs = [text.partition("=") for text in assignments]
-    for text, (key, equals, value) in zip(assignments, pairs, strict=True):
-        if not (key and equals and value):
+    found: dict[str, str] = {}
+    for text in assignments:
+        key, _, value = (part.strip() for part in text.partition("="))
+        if not (key and value):
             raise UserError(f"--set {text!r}: expected key=value")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+        if key in found:
+            raise UserError(f"--set {key} is given twice, {found[key]} and {value}: give it once")
+        found[key] = value
+    return found
 
 
 def settings_of(method: Method) -> dict[str, Any]:
