@@ -77,6 +77,7 @@ def test_another_text_is_another_class(mine: Path) -> None:
         ("x = 1", "x", "1 is not a method: expected a subclass of Method"),
         ("x = 1", "Mine", "has no class 'Mine'"),
         (TEXT.replace('title = "Mine"', ""), "Mine", "Mine has no title"),
+        (TEXT.replace('"Mine"', '"重放"'), "Mine", "has the title '重放': expected a letter"),
         (TEXT.replace('"Mine"', '"ER"'), "Mine", "the name er is taken; change the title"),
         ("raise ValueError('a\\nb')", "Mine", "cannot be run: ValueError: a (mine.py line 1)"),
         ("import beside", "Mine", "no other file of its folder"),

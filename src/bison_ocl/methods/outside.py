@@ -144,6 +144,11 @@ def check_method(found: object) -> None:
         raise UserError(f"{found!r} is not a method: expected a subclass of Method")
     if not vars(found).get("title"):
         raise UserError(f"{found.__name__} has no title: add `title = ...` to the class")
+    if not slug(found.title):
+        raise UserError(
+            f"{found.__name__} has the title {found.title!r}: expected a letter from a to z or a "
+            "digit in it, because files name the method after it"
+        )
 
 
 def slug(title: str) -> str:
