@@ -27,7 +27,7 @@ Decay = Annotated[float, Bound(lambda value: 0 <= value < 1, "a number from 0 to
 
 
 def as_text(value: Setting) -> str:
-    """A value of a setting as `--set` takes it."""
+    """A value of a setting as `--set` takes it, with all of its digits."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -8,6 +8,7 @@ import pytest
 
 from bison_ocl.report.study.best import best_settings
 from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.tables.layouts import overview
 from tests.report.figures.charted import of
 
 
@@ -41,3 +42,10 @@ def test_settings_that_are_equally_good_are_all_named(other: float, said: str) -
 def test_means_that_differ_in_rounding_are_equally_good() -> None:
     one, other = validated(0.1, 0.5), validated(0.05, 0.5 + 1e-15)
     assert "are lr=0.1 and, equally good, lr=0.05" in best_settings([*one, *other])[0]
+
+
+def test_settings_that_differ_in_late_digits_are_told_apart() -> None:
+    tried = [*validated(0.12345671, 0.5), *validated(0.12345672, 0.4)]
+    assert "best of 2 settings is lr=0.12345671, by" in best_settings(tried)[0]
+    (table,) = overview("sweep", tried)
+    assert len(table.rows) == 2
