@@ -49,7 +49,7 @@ class MemoryView:
     @property
     def counts(self) -> dict[Hashable, int]:
         """Images of each label."""
-        return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
+        return dict(Counter(self.labels))
 
     def contact_sheet(self) -> Image.Image:
         """The labels, each with its newest images, eight at most."""
