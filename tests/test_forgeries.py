@@ -138,7 +138,7 @@ NAMED: dict[str, tuple[Forgery, str]] = {
     ),
     "an option as setting": (
         lambda t, h: (t, {**h, "settings": {"memory": 9}}),
-        "unknown setting of bison 'memory'",
+        "unknown setting 'memory' of bison",
     ),
     "a list of labels as label": (lambda t, h: (t, {**h, "labels": [[1]]}), r"\[1\] for a label"),
     "a label twice": (lambda t, h: (t, {**h, "labels": ["a", "a"]}), "a label twice"),

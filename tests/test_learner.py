@@ -1012,7 +1012,7 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
     [
         ("bisson", {}, "unknown method 'bisson': did you mean 'bison'"),
         ("xyz", {}, "choose from bison"),
-        ("bison", {"betta": 1}, "unknown setting of bison 'betta': did you mean 'beta'"),
+        ("bison", {"betta": 1}, "unknown setting 'betta' of bison: did you mean 'beta'"),
         ("er", {"lr": float("nan")}, "lr=nan: expected a finite number"),
         ("er", {"lr": "much"}, "expected a finite number"),
         ("er", {"stream_batch": 0}, "whole number from 1"),
@@ -1124,7 +1124,7 @@ def test_classes_of_the_package_are_methods_too() -> None:
     ("method", "settings", "message"),
     [
         (Mine(), {"weight": 3}, r"weight: give settings to Mine\(...\) itself"),
-        (Mine, {"wieght": 3}, "unknown setting of mine 'wieght': did you mean 'weight'?"),
+        (Mine, {"wieght": 3}, "unknown setting 'wieght' of mine: did you mean 'weight'?"),
         (Method, {}, "Method has no title"),
         (int, {}, "is not a method"),
         (3, {}, "method=3: expected a name"),

@@ -12,10 +12,14 @@ class UserError(ValueError):
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """`unknown method 'bisson': did you mean 'bison'?`, or the choices if none is close."""
+    """`unknown method 'bisson': did you mean 'bison'?`, or the choices if none is close.
+
+    The name follows the first word of its kind: `unknown setting 'beta' of er`.
+    """
+    noun, space, owner = kind.partition(" ")
     close = get_close_matches(name, known := list(known), n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
-    return f"unknown {kind} {name!r}: {hint}"
+    return f"unknown {noun} {name!r}{space}{owner}: {hint}"
 
 
 def reason(error: OSError) -> str:

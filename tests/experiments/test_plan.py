@@ -78,7 +78,7 @@ def test_settings_that_a_method_ignores_are_not_given_to_it() -> None:
     ("name", "wanted", "why"),
     [
         ("tabel1", Wanted(), "did you mean 'table1'"),
-        ("ablation", Wanted(methods=["er"]), "unknown method of ablation 'er'"),
+        ("ablation", Wanted(methods=["er"]), "unknown method 'er' of ablation"),
         ("table1", Wanted(methods=["bisson"]), "did you mean 'bison'"),
         ("table1", Wanted(memory=[7]), "no memory size 7 here: choose from 200, 500, 1000"),
         ("table1", Wanted(data=["split-digit"]), "did you mean 'split-digits'"),

@@ -64,9 +64,9 @@ def test_values_and_their_texts(settings: dict[str, Any], name: str, value: Any)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"betta": 1}, "unknown setting of bison 'betta': did you mean 'beta'?"),
+        ({"betta": 1}, "unknown setting 'betta' of bison: did you mean 'beta'?"),
         ({"lamda": 1}, "did you mean 'lambda'?"),
-        ({"zzz": 1}, "unknown setting of bison 'zzz': choose from "),
+        ({"zzz": 1}, "unknown setting 'zzz' of bison: choose from "),
         ({"beta": "nan"}, "beta=nan: expected a finite number"),
         ({"beta": "inf"}, "beta=inf: expected a finite number"),
         ({"beta": float("-inf")}, "beta=-inf: expected a finite number"),
