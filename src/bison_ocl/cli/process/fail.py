@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from bison_ocl.cli.process.output import tell
 from bison_ocl.errors import UserError, reason, shortage
@@ -25,7 +25,7 @@ def explained(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, UserError):
         return str(error), 2
     if hasattr(error, "format_message"):  # an error of the parser
-        return f"{error.format_message()}{advice(error)}", 2
+        return of_the_parser(error), 2
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # pathlib's words
         return "this user has no home folder: set HOME, or give paths without ~", 2
     if isinstance(error, OSError) and error.errno in FULL:
@@ -35,8 +35,11 @@ def explained(error: Exception) -> tuple[str, int] | None:
     return None
 
 
-def advice(error: Exception) -> str:
-    """The help of an option or argument that is missing."""
-    missing = type(error).__name__ == "MissingParameter"
-    words = getattr(getattr(error, "param", None), "help", None) if missing else None
-    return f" {words}" if words else ""
+def of_the_parser(error: Any) -> str:
+    """The parser's message with what helps: the help of what is missing, or where to find help."""
+    message = str(error.format_message()).replace("Value error, ", "")
+    if type(error).__name__ == "MissingParameter":
+        return f"{message} {getattr(error.param, 'help', None) or ''}".rstrip()
+    if type(error).__name__ == "BadParameter" or message.endswith("?") or error.ctx is None:
+        return message
+    return f"{message.rstrip('.')}; see `{error.ctx.command_path} --help`"
