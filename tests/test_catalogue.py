@@ -16,11 +16,12 @@ from bison_ocl import methods
 from bison_ocl.cli.catalogue import class_facts, listing, method_listing
 from bison_ocl.cli.details import dataset_details, method_details, stream_details
 from bison_ocl.data import DATASETS, load
+from bison_ocl.data.storage.official import ARCHIVES
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.plan.costs import SIZES
 from bison_ocl.experiments.plan.plan import settings_read_by
 from bison_ocl.methods import METHODS, method_class
-from bison_ocl.stream.streams import STREAMS
+from bison_ocl.stream.streams import STREAMS, parse
 
 
 def package(folder: Path, **files: str) -> ModuleType:
@@ -92,13 +93,16 @@ def test_datasets_and_streams_are_described() -> None:
     assert {
         "50,000 training and 10,000 test images of 32x32",
         "memory sizes in `reproduce`: 200, 500, 1000",
+        f"`bison-ocl data fetch split-cifar10` downloads {ARCHIVES['split-cifar10'].url}",
     } <= set(dataset_details("split-cifar10"))
     folder = "\n".join(dataset_details("folder:PATH"))
     assert all(text in folder for text in ("--image-size", "default: 32", "default: 0.2"))
     lines = [" ".join(line.split()) for line in stream_details("blurry")]
     assert {"disjoint 50 0 to 100", "spill 10 0 to 100"} <= set(lines)
     for name in STREAMS:
-        assert list(stream_details(name))[-1].startswith(f"Choose it with --stream {name}")
+        *_, last = stream_details(name)
+        assert last.startswith(f"Choose it with --stream {name}")
+        assert parse(last.split()[-1].replace("PATH", "confusion")).name == name
     for name in DATASETS:
         assert list(dataset_details(name))[1] == ""
     with pytest.raises(UserError, match="did you mean 'split-cifar10'"):

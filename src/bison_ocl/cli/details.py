@@ -84,7 +84,7 @@ def dataset_details(name: str) -> Iterator[str]:
         rows = [(option, kind.__metadata__[0].help) for option, kind in helps.items()]
         yield from table(("option", "meaning"), rows)
     if key in ARCHIVES:
-        yield f"`bison-ocl data fetch {key}` downloads {ARCHIVES[key].file}"
+        yield f"`bison-ocl data fetch {key}` downloads {ARCHIVES[key].url}"
 
 
 def stream_details(name: str) -> Iterator[str]:
@@ -102,7 +102,15 @@ def stream_details(name: str) -> Iterator[str]:
     ]
     if rows:
         yield from table(("parameter", "default", "values"), rows)
-    yield f"Choose it with --stream {name}" + (f":{rows[0][0]}={rows[0][1]}" if rows else "")
+        example = f"{name}:{rows[0][0]}={rows[0][1]}"
+    else:
+        example = f"{name}:PATH" if has_function(module, "options") else name
+    yield f"Choose it with --stream {example}"
+
+
+def has_function(module: ast.Module, name: str) -> bool:
+    """Whether a module defines a function; `options` of a stream reads what follows the colon."""
+    return any(isinstance(node, ast.FunctionDef) and node.name == name for node in module.body)
 
 
 def parameters(module: ast.Module, function: str) -> Iterator[tuple[str, float]]:
