@@ -323,8 +323,11 @@ def test_a_folder_without_the_data_says_what_to_put_there(tmp_path: Path) -> Non
     (tmp_path / "cifar-10").mkdir()
     with pytest.raises(UserError, match=r"put the three mini-imagenet-cache.*looked in "):
         read(tmp_path)
-    with pytest.raises(UserError, match=r"cannot read the data folder .*nowhere"):
+    with pytest.raises(UserError, match=r"put the three .*there is no folder .*nowhere"):
         read(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"cannot read the data folder .*file"):
+        read(tmp_path / "file")
 
 
 def test_it_is_cached_and_opened(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def source_of(name: str, data_dir: str | Path | None = None, **options: Any) -> 
 
     module = module_of(name)
     if not hasattr(module, "source"):
-        raise UserError(f"{name} is part of the package and has no files to check")
+        raise UserError(f"{name} is part of the package: it has no files to fetch or to check")
     check_options(name, options)
     _, colon, path = name.partition(":")
     place = in_home(path, "give folder:") if colon else data_folder(data_dir)

@@ -16,6 +16,8 @@ def locate(place: Path, names: Collection[str], marks: Collection[str], advice: 
     """
     try:
         entries = sorted(place.iterdir(), key=lambda entry: (entry.is_file(), entry.name))
+    except FileNotFoundError as error:
+        raise UserError(f"{advice} (there is no folder {place})") from error
     except OSError as error:
         raise UserError(f"cannot read the data folder {place}: {reason(error)}") from error
     for entry in entries:
