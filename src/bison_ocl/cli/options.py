@@ -33,7 +33,10 @@ Device = Annotated[
 ]
 Precision = Annotated[
     Literal["tf32", "bf16", "fp32"],
-    typer.Option(help="Precision of convolutions (CPU: bf16 or fp32); the rest is float32."),
+    typer.Option(
+        help="Precision of convolutions (CPU: bf16 or fp32), with bf16 also of the images between "
+        "layers; the rest is float32."
+    ),
 ]
 Compiling = Annotated[
     bool,

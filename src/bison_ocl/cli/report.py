@@ -34,20 +34,20 @@ def report(
         typer.Option(
             "--format",
             help="Write tables and figures in this format only: tex, csv, png, svg or pdf; repeat "
-            "for several (default all). RESULTS.md shows the PNG figures.",
+            "for several (default: all). RESULTS.md shows the PNG figures.",
         ),
     ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Show these methods only, such as er,bison,mine.py:Mine (default all). A method "
+            help="Show these methods only, such as er,bison,mine.py:Mine (default: all). A method "
             "given by its file has the look that the file declares."
         ),
     ] = None,
     width: Annotated[
         float | None,
         typer.Option(
-            min=2, max=40, help="Width of figures in inches (default 4.8 per panel, up to three)."
+            min=2, max=40, help="Width of figures in inches (default: 4.8 per column, up to 14.4)."
         ),
     ] = None,
 ) -> None:

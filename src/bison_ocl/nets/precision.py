@@ -1,4 +1,4 @@
-"""Precision of the backbone's convolutions; everything else is float32."""
+"""Precision of convolutions and of the images between layers; everything else is float32."""
 
 from __future__ import annotations
 
