@@ -58,8 +58,8 @@ print(runs.groupby("method")[["AA", "AF", "AI"]].agg(["mean", "std", "count"]).r
 # %% [markdown]
 """
 BISON keeps most of what it has learned, experience replay less, FINE-TUNE only the last task. A run
-has 140 steps, so methods that predict by a trained head vary by many points between seeds; [all
-methods](../DIGITS.md) on the same data.
+has 140 steps, so methods that predict by a trained head vary by many points between seeds.
+[DIGITS.md](../DIGITS.md) compares all methods on the same data.
 
 ## Draw
 

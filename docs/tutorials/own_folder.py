@@ -42,10 +42,11 @@ for label, name in enumerate(NAMES):
 """
 ## Learn as images arrive
 
-Images are arrays of bytes, height x width x channels, all of one size. Labels are yours: here the
-folders' names. `test_then_train` predicts an image before it learns from it, so `metrics` measures
-accuracy on images that the model has never seen (prequential accuracy). `observe` learns without
-predicting first.
+Images here are arrays of bytes, height x width x channels, all of one size; with `image_size=` a
+`Learner` also takes paths of files, and [resizes them](../LEARNER.md#a-folder-that-fills). Labels
+are yours: here the folders' names. `test_then_train` predicts an image before it learns from it, so
+`metrics` measures accuracy on images that the model has never seen (prequential accuracy).
+`observe` learns without predicting first.
 """
 
 
@@ -69,8 +70,8 @@ The first image of each class cannot be predicted right, and the first ones afte
 ## Predict
 
 `predict` never trains and never waits for learning. It answers with your labels. `predict_proba`
-has one column per entry of `learner.labels`; BISON's probabilities rank the classes, they are not
-calibrated.
+has one column per entry of `learner.labels`. These probabilities rank the classes;
+[`calibration=`](../LEARNER.md#confidence) fits them to the accuracy.
 """
 
 # %%
