@@ -1,4 +1,4 @@
-"""How good a learner is on a stream, measured as it learns: each image is tested, then learned.
+"""Prequential metrics of a learner: each image is tested, then learned.
 
 Gama, Sebastião & Rodrigues 2013, "On evaluating stream learning algorithms" (prequential error).
 """

@@ -1,4 +1,4 @@
-"""Who may ask: hosts that the server answers to, and a token where one is set."""
+"""Access to the server: hosts that it answers to, and a token where one is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the lines of tables, figures and the page are called: methods, parts of BISON, directions."""
+"""Names of the lines of tables, figures and the page: methods, parts of BISON, directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of a run: accuracy, forgetting in both conventions, intransigence, cost."""
+"""Measures of a run: accuracy, forgetting in both conventions, intransigence, cost."""
 
 from __future__ import annotations
 

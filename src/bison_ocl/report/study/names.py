@@ -1,4 +1,4 @@
-"""How tables and figures call methods, datasets, memories and runs that differ from the preset."""
+"""Names of methods, datasets, memories and variants in tables and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is one method better than another, or lucky? A paired test over common seeds.
+"""Paired test over common seeds: is one method better than another, or lucky?
 
 Fisher 1935, The Design of Experiments, §21: under the null hypothesis the sign of each difference
 is a coin's. Holm 1979 corrects for several comparisons.
