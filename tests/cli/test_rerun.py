@@ -27,6 +27,7 @@ def test_records_to_run_again_are_found_by_line(call: Call, tmp_path: Path) -> N
     assert "holds no record" in call("rerun", path).err
     call("run", "er", *SMALL, "--memory", "20", "--seeds", "0", "--out", tmp_path)
     assert "has no line 2: the last is 1" in call("rerun", f"{path}:2").err
+    assert "has no line 0: the last is 1" in call("rerun", f"{path}:0").err
     of_one_task = {"accuracy": [[0.0]], "confusion": None, "log": [{}]}
     other = {**json.loads(path.read_text()), **of_one_task, "commit": "other", "data_sha256": "0"}
     path.write_text("\n" + json.dumps(other) + "\n")

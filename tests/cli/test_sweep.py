@@ -108,6 +108,18 @@ def test_a_stream_in_other_words_is_the_same_sweep(call: Call, tmp_path: Path) -
     assert "0 runs to do, 2 finished" in said.err
 
 
+def test_the_current_folder_may_hold_the_results(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trial").mkdir()
+    monkeypatch.chdir(tmp_path / "trial")
+    said = call("run", "er", *SMALL, "--memory", "10,20", "--out", ".")
+    assert said.status == 0, said.err
+    assert "trial: 2 runs to do" in said.err
+    assert len(records(tmp_path / "trial")) == 2
+    assert "trial" in said.out.splitlines()[0]
+
+
 def test_a_grid_file_holds_the_axes(call: Call, tmp_path: Path) -> None:
     grid = tmp_path / "grid.toml"
     grid.write_text('memory = [10, 20]\nbeta = [0.1, 0.2]\npal = ["off", "bs"]\n')

@@ -106,9 +106,9 @@ def show_runs(out: Path, found: Sequence[Record], others: Sequence[Record]) -> l
     from bison_ocl.report.study.study import doubts
     from bison_ocl.report.tables.layouts import overview
 
-    entries = prepared(found, others=others)
-    show(overview(out.name, entries))
-    for doubt in doubts(out.name, entries):
+    entries, name = prepared(found, others=others), out.resolve().name
+    show(overview(name, entries))
+    for doubt in doubts(name, entries):
         say(doubt)
     if any(entry.reference is None for entry in entries):
         say("AI needs FINE-TUNE on the same seeds: repeat the command with --with-reference")

@@ -34,5 +34,5 @@ def rerun(
     record = chosen(place)
     check_known(record, place, registered_name(method) if method else None)
     again = rerun(record, out, chosen_device(device), data_dir, watching, say)
-    show(overview(out.name, prepared([again])))
+    show(overview(out.resolve().name, prepared([again])))
     print(f"{place}: {compared(record, again)}")

@@ -203,7 +203,11 @@ def values(settings: Sequence[str], average: float | None, grid: Path | None) ->
     from bison_ocl.experiments.plan.grid_file import values_in
     from bison_ocl.methods.settings import parse
 
-    given = parse(settings) | ({} if average is None else {"average": str(average)})
+    given = parse(settings)
+    if average is not None:
+        if "average" in given:
+            raise UserError("average is given by --average and by --set: give it once")
+        given["average"] = str(average)
     return joined(listed(given), values_in(grid) if grid else {})
 
 

@@ -31,6 +31,7 @@ def sweep(
     from bison_ocl.experiments.terminal.show import say
     from bison_ocl.report.study.best import best_settings
 
+    out = out if out.name else out.resolve()  # `.` has no name
     plan = swept(out.name, cells, seeds)
     failed = carry_out([plan], {plan.name: engine}, out.parent, tracking, how)
     inventory = run_inventory(plan, out.parent, say, **how)

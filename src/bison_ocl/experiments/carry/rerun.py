@@ -23,7 +23,7 @@ NUMBERS = ("accuracy", "also", "confusion", "anytime", "losses", "log")
 def chosen(place: str) -> Record:
     """The record at FILE:LINE, or the only one of FILE."""
     file, _, line = place.rpartition(":")
-    path, number = (Path(file), int(line)) if file and line.isdecimal() else (Path(place), 0)
+    path, number = (Path(file), int(line)) if file and line.isdecimal() else (Path(place), None)
     try:
         there = path.is_file()
     except OSError as error:
@@ -33,11 +33,11 @@ def chosen(place: str) -> Record:
     lines = records.contents(path).splitlines()
     if not lines:
         raise UserError(f"{path} holds no records: train a run first")
-    if not number and len(lines) != 1:
+    if number is None and len(lines) != 1:
         raise UserError(f"{path} holds {len(lines)} records: give {path}:1 to :{len(lines)}")
-    if number > len(lines):
+    number = 1 if number is None else number
+    if not 1 <= number <= len(lines):
         raise UserError(f"{path} has no line {number}: the last is {len(lines)}")
-    number = max(1, number)
     return records.parse(lines[number - 1], path, number)
 
 
