@@ -13,7 +13,8 @@ from bison_ocl.experiments.records import record
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.saved import writing
 
-PAGE = (Path(__file__).parent.parent / "docs/COMPATIBILITY.md").read_text("utf-8")
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs/COMPATIBILITY.md").read_text("utf-8")
 ROWS = re.findall(r"^\| `(bison_ocl[\w.]*)` \| ([^|]+) \|", PAGE, re.MULTILINE)
 PUBLIC = {module: re.findall(r"`(\w+)`", names) for module, names in ROWS}
 
@@ -30,15 +31,21 @@ def test_public_names_exist(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "script", sorted((Path(__file__).parent.parent / "docs/tutorials").glob("*.py"))
+    "text",
+    sorted(
+        [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/tutorials").glob("*.py")]
+    ),
+    ids=lambda path: path.name,
 )
-def test_tutorials_use_public_names_only(script: Path) -> None:
+def test_examples_use_public_names_only(text: Path) -> None:
     """And so do readers who follow them; a module itself counts by its names."""
-    imports = re.findall(r"^from (bison_ocl[\w.]*) import (.+)$", script.read_text(), re.MULTILINE)
+    imports = re.findall(
+        r"^from (bison_ocl[\w.]*) import ([\w, ]+)", text.read_text("utf-8"), re.MULTILINE
+    )
     modules = {name.rpartition(".")[2] for name in PUBLIC}
     for module, names in imports:
-        for name in names.split(", "):
-            assert name in PUBLIC[module] or name in modules, f"{module}.{name}"
+        for name in names.strip().split(", "):
+            assert name in PUBLIC.get(module, ()) or name in modules, f"{module}.{name}"
 
 
 @pytest.mark.parametrize(
