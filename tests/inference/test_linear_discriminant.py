@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import pytest
 import torch
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -13,8 +16,18 @@ from bison_ocl.inference.nearest_class_mean import NearestClassMean
 from bison_ocl.inference.rules import RULES
 from bison_ocl.memory.memory import Memory, empty
 from tests.inference.flat import flat_net, many, memory_of, showing
+from tests.tiny import Flat
 
 NET = flat_net(6)
+
+
+@dataclass(frozen=True)
+class Brightness(Flat):
+    """The bytes divided by their sum, which is 0 for a black image."""
+
+    def __call__(self, *given: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        z, stats = super().__call__(*given)
+        return z / z.sum(1, keepdim=True), stats
 
 
 def queries(n: int = 7) -> Tensor:
@@ -106,6 +119,18 @@ def test_one_image_of_a_class_beside_many_of_others() -> None:
     found = scored(LinearDiscriminant(), memory, 2, torch.tensor([lonely, others[4]]).double())
     assert found.isfinite().all()
     assert found.argmax(1).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_an_empty_row_does_not_count_whatever_its_features(name: str) -> None:
+    """`filled` is an upper bound; a backbone may give NaN for the black image of an empty row."""
+    memory, rule = many(12, 3, capacity=20), RULES[name]
+    memory.x[12:].zero_()
+    net = replace(NET, design=replace(NET.design, backbone=Brightness(6)))
+    both = memory, replace(memory, filled=20)
+    expected, found = (rule.scores(net, rule.summarise(net, m, 3), showing(queries())) for m in both)
+    assert expected.isfinite().all()
+    assert torch.equal(found, expected)
 
 
 @pytest.mark.parametrize("name", sorted(RULES))

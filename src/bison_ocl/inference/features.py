@@ -60,8 +60,12 @@ def memory_features(
     chunks = list(in_chunks(memory.x[:rows]))
     chunks += [chunk.flip(-1) for chunk in chunks] if mirror else []
     z = torch.cat([net.features(to_float(chunk, net.dtype), "eval") for chunk in chunks])
-    labels = (one_hot(memory.y[:rows], classes) & memory.used[:rows, None]).to(z.dtype)
-    labels = torch.cat([labels, labels]) if mirror else labels
+    used = memory.used[:rows, None]
+    labels = (one_hot(memory.y[:rows], classes) & used).to(z.dtype)
+    if mirror:
+        labels, used = torch.cat([labels, labels]), torch.cat([used, used])
+    # An empty row is a black image; a backbone that divides by its deviation makes it NaN.
+    z = z.masked_fill(~used, 0)
     return MemoryFeatures(unit(z) if normalise else z, labels)
 
 
