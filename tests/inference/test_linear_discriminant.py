@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 import torch
@@ -15,6 +14,8 @@ from bison_ocl.inference.linear_discriminant import LinearDiscriminant
 from bison_ocl.inference.nearest_class_mean import NearestClassMean
 from bison_ocl.inference.rules import RULES
 from bison_ocl.memory.memory import Memory, empty
+from bison_ocl.nets.norm import Mode
+from bison_ocl.tree import Tensors
 from tests.inference.flat import flat_net, many, memory_of, showing
 from tests.tiny import Flat
 
@@ -25,8 +26,10 @@ NET = flat_net(6)
 class Brightness(Flat):
     """The bytes divided by their sum, which is 0 for a black image."""
 
-    def __call__(self, *given: Any) -> tuple[Tensor, dict[str, Tensor]]:
-        z, stats = super().__call__(*given)
+    def __call__(
+        self, params: Tensors, stats: Tensors, x: Tensor, mode: Mode, parts: int = 1
+    ) -> tuple[Tensor, Tensors]:
+        z, stats = super().__call__(params, stats, x, mode, parts)
         return z / z.sum(1, keepdim=True), stats
 
 
@@ -121,14 +124,25 @@ def test_one_image_of_a_class_beside_many_of_others() -> None:
     assert found.argmax(1).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("shrinkage", [1e-12, 1e-30, 1e-320])
+def test_a_shrinkage_that_rounding_loses_leaves_the_covariance_invertible(shrinkage: float) -> None:
+    """Two features that are always equal: without shrinkage the covariance is singular."""
+    rows = torch.randint(0, 256, (30, 3), generator=torch.Generator().manual_seed(0))
+    memory = memory_of(torch.cat([rows, rows], 1).tolist(), [0, 1, 2] * 10)
+    found = scored(LinearDiscriminant(shrinkage), memory, 3, queries())
+    assert found.isfinite().all()
+
+
 @pytest.mark.parametrize("name", sorted(RULES))
 def test_an_empty_row_does_not_count_whatever_its_features(name: str) -> None:
     """`filled` is an upper bound; a backbone may give NaN for the black image of an empty row."""
     memory, rule = many(12, 3, capacity=20), RULES[name]
     memory.x[12:].zero_()
     net = replace(NET, design=replace(NET.design, backbone=Brightness(6)))
-    both = memory, replace(memory, filled=20)
-    expected, found = (rule.scores(net, rule.summarise(net, m, 3), showing(queries())) for m in both)
+    expected, found = (
+        rule.scores(net, rule.summarise(net, memory, 3), showing(queries()))
+        for memory in (memory, replace(memory, filled=20))
+    )
     assert expected.isfinite().all()
     assert torch.equal(found, expected)
 

@@ -63,9 +63,10 @@ def shrunk(covariance: Tensor, shrinkage: float) -> Tensor:
     """The covariance with a larger diagonal, so that it is invertible with few images.
 
     If the covariance is zero, as with one image per class, the identity replaces it, and the rule
-    becomes nearest class mean.
+    becomes nearest class mean. A shrinkage that rounding would lose counts as the least that it
+    keeps.
     """
-    mean = covariance.diagonal().mean()
-    none = mean <= torch.finfo(mean.dtype).eps ** 2
-    added = torch.where(none, 1.0, shrinkage * mean)
+    mean, eps = covariance.diagonal().mean(), torch.finfo(covariance.dtype).eps
+    none = mean <= eps**2
+    added = torch.where(none, 1.0, max(shrinkage, len(covariance) * eps) * mean)
     return covariance + added * torch.eye(len(covariance), dtype=mean.dtype, device=mean.device)
