@@ -76,6 +76,11 @@ def test_of_networks_scored_twice_the_common_rule_is_shown() -> None:
     assert titles(charts(confusion, "confusion")) == ["ER + NCM", "SS-IL + NCM", "BISON"]
 
 
+def test_a_folder_shows_every_readout_the_own_rule_too() -> None:
+    own, *others = (r for r in of("confusion") if r.method in ("er", "er + ncm"))
+    assert titles(charts(confusion, "mine", [own, *others])) == ["ER", "ER + NCM"]
+
+
 def test_the_rule_has_its_own_counts() -> None:
     made = chart(confusion, "confusion", title="ER + NCM")
     last = np.mean([r.counts[-1] for r in records("confusion", method="er + ncm")], axis=0)

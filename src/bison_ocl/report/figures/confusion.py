@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.spec import own_name
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, NotShown
 from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study.classes import class_names, similar_pairs
+from bison_ocl.report.study.entry import own_name
 from bison_ocl.report.study.experiments import Experiment, Floats, compared, having
 
 HALF = 0.5
@@ -27,12 +29,13 @@ def confusion(experiments: Sequence[Experiment]) -> list[Chart]:
 
 
 def with_confusion(experiments: Sequence[Experiment]) -> list[Experiment]:
-    """Experiments with confusion matrices; of a network that was scored twice, by the other rule.
+    """Experiments with confusion matrices.
 
-    The confusion study compares all methods under nearest class mean.
+    The paper's confusion study compares all methods under nearest class mean: there a network that
+    was scored twice is shown by the other rule only.
     """
     known = having(compared(experiments), lambda record: record.confusion)
-    rescored = {own_name(one.method) for one in known if one.rescored}
+    rescored = {own_name(one.method) for one in known if one.rescored and one.item in ITEMS}
     kept = [one for one in known if one.method not in rescored]
     if not kept:
         raise NotShown("no confusion matrices in the records (they are kept up to 20 classes)")
