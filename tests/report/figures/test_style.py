@@ -32,6 +32,18 @@ def test_another_rule_keeps_the_colour_but_is_hollow() -> None:
     assert plotted(look_of("er"))["markerfacecolor"] == look_of("er").colour
 
 
+def test_several_other_rules_have_a_marker_each_whatever_the_method() -> None:
+    (run, *_) = of("demo")
+    rules = ["averaged", "averaged+ld-mirror", "ld"]
+    found = looks_of(
+        [[replace(run, method=f"{m} + {r}", rule=r) for m in ("er", "bison") for r in rules]]
+    )
+    of_er, of_bison = ([found[f"{m} + {r}"].marker for r in rules] for m in ("er", "bison"))
+    assert of_er == of_bison
+    assert len(set(of_er)) == len(rules)
+    assert {look.hollow for look in found.values()} == {True}
+
+
 def test_methods_from_outside_look_different() -> None:
     mine, other = look_of("mine"), look_of("other")
     assert mine.colour != other.colour

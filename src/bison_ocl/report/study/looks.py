@@ -22,7 +22,10 @@ def looks_of(items: Iterable[Sequence[Entry]]) -> dict[str, Look]:
 
     Methods of the package have their own. One from outside has its own colour, or another where a
     method of the same item has that: one that no method of its items has, else the rarest there.
+    Several other rules of inference have a marker each, whatever the method.
     """
+    items = list(items)
+    rules = list(dict.fromkeys(rule_of(one.method) for entries in items for one in entries))
     methods = [{entry.method for entry in entries} for entries in items]
     shown = [set(map(own_name, found)) for found in methods]
     chosen: dict[str, Look] = {}
@@ -34,7 +37,7 @@ def looks_of(items: Iterable[Sequence[Entry]]) -> dict[str, Look]:
             look = replace(look, colour=rarest([look.colour, *OTHERS, BISONS], taken))
         chosen[name] = look
     every = set().union(*methods)
-    return {method: read_by_rule(method, chosen[own_name(method)]) for method in every}
+    return {method: read_by_rule(method, chosen[own_name(method)], rules) for method in every}
 
 
 def rarest(colours: Sequence[str], taken: Sequence[Sequence[str]]) -> str:
@@ -53,9 +56,21 @@ def look_of(method: str) -> Look:
     return read_by_rule(method, kind.look if kind else by_name(name))
 
 
-def read_by_rule(method: str, look: Look) -> Look:
-    """The look of a method, made hollow for `er + ncm`: the same network under another rule."""
-    return look if method == own_name(method) else replace(look, hollow=True, dashes=":")
+def read_by_rule(method: str, look: Look, rules: Sequence[str] = ()) -> Look:
+    """The look of a method, made hollow for `er + ncm`: the same network under another rule.
+
+    rules: all rules that are shown; one other rule alone keeps the marker of the method.
+    """
+    if not (rule := rule_of(method)):
+        return look
+    others = [other for other in rules if other]
+    marker = MARKERS[others.index(rule) % len(MARKERS)] if len(others) > 1 else look.marker
+    return replace(look, marker=marker, hollow=True, dashes=":")
+
+
+def rule_of(method: str) -> str:
+    """`ncm` of `er + ncm`; empty for the method's own."""
+    return method.partition(" + ")[2]
 
 
 def by_name(method: str) -> Look:
