@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from bison_ocl import Learner
 from bison_ocl.errors import UserError
 from bison_ocl.nets.module import ModuleBackbone
 from bison_ocl.nets.norm import Mode
 from bison_ocl.rng import key_of
-from tests.tiny import same, snapshot
+from tests.tiny import images, same, snapshot
 
 SHAPE = (3, 8, 8)
 X = torch.rand(6, *SHAPE, generator=torch.Generator().manual_seed(0))
@@ -162,6 +163,36 @@ def test_images_are_normalised_by_the_callers_numbers(frozen: bool) -> None:
     z, _ = backbone(*start(backbone), X, "eval")
     mean, deviation = (torch.tensor(part)[:, None, None] for part in normalise)
     assert torch.equal(z, net.eval()((X - mean) / deviation))
+
+
+class Attending(nn.Module):
+    """Rows of pixels attend to earlier rows, by a mask of −∞, as language towers do."""
+
+    mask: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Linear(24, 5)
+        self.register_buffer("mask", torch.full((8, 8), -torch.inf).triu(1), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        z: Tensor = self.embed(x.permute(0, 2, 1, 3).flatten(2))
+        return ((z @ z.mT + self.mask).softmax(-1) @ z).mean(1)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_mask_of_infinities_neither_refuses_steps_nor_spoils_averages(frozen: bool) -> None:
+    net = Attending().requires_grad_(not frozen)
+    learner = Learner("er", memory=20, backbone=net, average=0.9)
+    learner.observe(images(torch.arange(40) % 4), (torch.arange(40) % 4).tolist())
+    me = learner._training.me
+    assert me is not None
+    assert int(me.refused) == 0
+    assert me.average is not None
+    assert me.average.isfinite().all()
+    own = copy.deepcopy(net)
+    own.load_state_dict(me.net.params["backbone"] | me.net.stats)
+    assert torch.equal(me.net.features(X, "eval"), own(X))
 
 
 def test_lazy_modules_are_made_by_the_first_image() -> None:

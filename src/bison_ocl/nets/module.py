@@ -34,6 +34,8 @@ class ModuleBackbone:
         self.module, self.normalise = copy.deepcopy(module), normalise
         self.features = width_of(self.module, shape)
         self.frozen = not any(value.requires_grad for value in module.parameters())
+        self._masks = {n: b for n, b in self.module.named_buffers() if not bool(b.isfinite().all())}
+        """buffers such as an attention mask of −∞, which no step changes, checks or averages"""
         self._copies = PerThread()
 
     def parameters(self, key: Key) -> Tensors:
@@ -41,11 +43,12 @@ class ModuleBackbone:
         return self._on(key.bits.device, {n: value for n, value in named if value.requires_grad})
 
     def statistics(self, params: Tensors) -> Tensors:
-        """Buffers and frozen parameters."""
+        """Buffers, except masks, and frozen parameters."""
         named = self.module.named_parameters()
         frozen = {name: value for name, value in named if not value.requires_grad}
         device = next((value.device for value in params.values()), torch.device("cpu"))
-        return self._on(device, frozen | dict(self.module.named_buffers()))
+        buffers = {n: b for n, b in self.module.named_buffers() if n not in self._masks}
+        return self._on(device, frozen | buffers)
 
     def start_from(self, params: Tensors, stats: Tensors) -> None:
         """Make these weights and statistics the initial ones of the module."""
@@ -70,11 +73,12 @@ class ModuleBackbone:
         if self.normalise is not None:
             mean, deviation = (x.new_tensor(part)[:, None, None] for part in self.normalise)
             x = (x - mean) / deviation
+        masks = {name: value.to(x.device) for name, value in self._masks.items()}
         if self.frozen:  # changes nothing, so that nothing is copied
-            z: Tensor = torch.func.functional_call(self._copy("eval"), stats, (x,))
+            z: Tensor = torch.func.functional_call(self._copy("eval"), (stats, masks), (x,))
             return z, stats
         moved = {name: value.clone() for name, value in stats.items()}
-        z = torch.func.functional_call(self._copy(mode), (params, moved), (x,))
+        z = torch.func.functional_call(self._copy(mode), (params, moved, masks), (x,))
         return z, moved
 
 
