@@ -179,6 +179,12 @@ def test_a_reference_without_what_was_set_is_flagged(tmp_path: Path) -> None:
     assert not [warning for warning in load(tmp_path).warnings if "another" in warning]
 
 
+def test_a_reference_without_an_average_of_the_weights_is_the_same(tmp_path: Path) -> None:
+    tune, er, _ = records("generic", 1)
+    put(tmp_path / "x", tune, changed(er, settings=er.settings | {"average": 0.995}))
+    assert not [warning for warning in load(tmp_path).warnings if "another" in warning]
+
+
 def test_options_of_the_data_may_be_said_in_any_order(tmp_path: Path) -> None:
     tune, er, _ = records("generic", 1)
     put(tmp_path / "x", changed(tune, data_options={"tasks": 5, "image_size": 8}))

@@ -12,7 +12,14 @@ from itertools import product
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.plan.paper import REFERENCE, Cell, Item
-from bison_ocl.experiments.plan.plan import Plan, check, check_settings, merged, settings_read_by
+from bison_ocl.experiments.plan.plan import (
+    Plan,
+    check,
+    check_settings,
+    merged,
+    settings_of_reference,
+    settings_read_by,
+)
 from bison_ocl.stream.streams import DEFAULT
 
 Values = Mapping[str, Sequence[str]]
@@ -54,7 +61,7 @@ class Grid:
 
     def references(self) -> tuple[Cell, ...]:
         """The FINE-TUNE cells that AI needs, with the settings that FINE-TUNE reads."""
-        reads = settings_read_by(REFERENCE)
+        reads = settings_of_reference()
         return tuple(
             Cell(REFERENCE, self.data, 0, settings, self.stream)
             for settings in combinations(self.settings, reads)

@@ -163,6 +163,11 @@ def check_settings(cell: Cell) -> None:
         raise UserError(f"{cell.method}: {error}") from error
 
 
+def settings_of_reference() -> list[str]:
+    """The settings that change FINE-TUNE's accuracies; an average adds a readout only."""
+    return [name for name in settings_read_by(REFERENCE) if name != "average"]
+
+
 def settings_read_by(method: str) -> list[str]:
     """The settings that a method reads."""
     if (found := facts(method)) is None:

@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.experiments.plan.paper import ITEMS, REFERENCE
-from bison_ocl.experiments.plan.plan import settings_read_by
+from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.plan import settings_of_reference
 from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.ledger import by_identity
 from bison_ocl.experiments.records.record import Record, as_values, from_values
@@ -163,7 +163,7 @@ def differing(record: Entry) -> list[str]:
     if reference is None or not usual:
         return []
     asked = {name: value for name, value in record.settings.items() if value != usual.get(name)}
-    shared = {name: asked[name] for name in settings_read_by(REFERENCE) if name in asked}
+    shared = {name: asked[name] for name in settings_of_reference() if name in asked}
     shared["precision"] = record.precision
     return [name for name, value in shared.items() if reference.get(name) != value]
 
