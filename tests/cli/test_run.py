@@ -66,6 +66,8 @@ def test_averages_and_rules_are_scored_beside_the_methods_own(call: Call, tmp_pa
     assert record["settings"]["average"] == 0.9
     assert list(record["also"]) == ["ncm", "ld-mirror", "averaged+ld", "averaged"]
     refused(call("run", "er", *SMALL, "--average", "1", "--out", tmp_path), "average=1", "below 1")
+    twice = ["--average", "0.9", "--set", "average=0.8"]
+    refused(call("run", "er", *SMALL, *twice, "--out", tmp_path), "average", "give it once")
     words = ["run", "finetune", *SMALL, "--also", "ld", "--out", tmp_path]
     refused(call(*words), "--also ld needs a memory")
     words = ["run", "gdumb", *SMALL, "--average", "0.9", "--out", tmp_path]
