@@ -83,6 +83,8 @@ def test_unknown_rules_and_methods_without_memory_are_refused(tmp_path: Path) ->
         records(job(tmp_path, "finetune", also=("ncm",)))
     with pytest.raises(UserError, match="needs averaged weights: add --average"):
         records(job(tmp_path, also=("averaged+ld",)))
+    with pytest.raises(UserError, match="needs averaged weights, but this method keeps none"):
+        records(job(tmp_path, "gdumb", also=("averaged+ld",)))
     assert not (tmp_path / "results.jsonl").exists()
 
 

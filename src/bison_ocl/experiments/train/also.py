@@ -22,6 +22,8 @@ def fault(name: str, method: Method) -> str | None:
         raise UserError(unknown("rule for --also", name, READOUTS))
     if READOUTS[name].rule is not None and not method.replays:
         return f"--also {name} needs a memory, but this method has none"
+    if READOUTS[name].weights == "averaged" and "average" in method.ignores:
+        return f"--also {name} needs averaged weights, but this method keeps none"
     if READOUTS[name].weights == "averaged" and not method.average:
         return f"--also {name} needs averaged weights: add --average 0.995"
     return None
