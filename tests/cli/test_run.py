@@ -289,7 +289,6 @@ RUN = ["run", "bison", "--data", "split-digits"]
         ([*RUN, "--set", "beta=0.1,"], ["expected values between the commas"]),
         (["run", "er,scr", "--data", "split-digits", "--set", "beta=1"], ["setting 'beta'"]),
         (["run", "er,bison", "--data", "split-digits", "--set", "beta=x"], ["bison: beta=x"]),
-        ([*RUN, "--average", "0.9", "--set", "average=0.8"], ["by --average and by --set"]),
         ([*RUN, "--memory", "50,100", "--save-model"], ["--save-model is for one method"]),
         ([*RUN, "--validate", "1"], ["--validate 1: expected a number between 0 and 1"]),
         ([*RUN, "--processes", "0"], ["--processes 0: expected a number above 0"]),

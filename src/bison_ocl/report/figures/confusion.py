@@ -11,7 +11,6 @@ from bison_ocl.experiments.records.spec import own_name
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, NotShown
 from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study.classes import class_names, similar_pairs
-from bison_ocl.report.study.entry import own_name
 from bison_ocl.report.study.experiments import Experiment, Floats, compared, having
 
 HALF = 0.5
