@@ -131,6 +131,22 @@ class Nothing(nn.Module):
         return x.flatten(1)[:, :0]
 
 
+class Reshaped(nn.Module):
+    """Made for images of another size, as by `x.view(-1, 6)`."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.reshape(-1, 6)
+
+
+class Cast(nn.Module):
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1).to(self.dtype)
+
+
 @pytest.mark.parametrize(
     ("module", "why"),
     [
@@ -138,6 +154,10 @@ class Nothing(nn.Module):
         (nn.Conv2d(3, 2, 1), r"must return features \[B, d\]"),
         (nn.Sequential(nn.Conv2d(3, 2, 1), Nothing()), r"not \[2, 0\]"),
         (nn.LSTM(2, 3), "cannot take images|must return features"),
+        (Reshaped(), r"not \[4, 6\] for B = 2"),
+        (Cast(torch.bfloat16), "float32, not torch.bfloat16"),
+        (Cast(torch.int64), "float32, not torch.int64"),
+        (nn.DataParallel(nn.Flatten()), "cannot take images .*DataParallel"),
     ],
 )
 def test_a_misfit_is_told_in_one_line(module: nn.Module, why: str) -> None:

@@ -20,6 +20,8 @@ from bison_ocl.tree import Tensors
 
 Normalise = tuple[tuple[float, ...], tuple[float, ...]]
 """mean and standard deviation of each of three channels"""
+TRIAL = 2
+"""images of the pass that a module is tried with"""
 
 
 class ModuleBackbone:
@@ -85,12 +87,14 @@ class ModuleBackbone:
 def width_of(module: nn.Module, shape: tuple[int, ...]) -> int:
     """The length of a feature vector, from a trial pass; refuses an unsuitable module."""
     try:
-        with torch.no_grad():
-            z = module.eval()(torch.zeros(2, *shape))
+        with torch.no_grad():  # called as in steps, because TorchScript cannot be
+            z = torch.func.functional_call(module.eval(), {}, (torch.zeros(TRIAL, *shape),))
     except Exception as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"the backbone cannot take images {list(shape)}: {why}") from error
-    if not isinstance(z, Tensor) or z.ndim != 2 or z.shape[1] == 0:
+    if not (isinstance(z, Tensor) and z.ndim == 2 and len(z) == TRIAL and z.shape[1] > 0):
         found = list(z.shape) if isinstance(z, Tensor) else type(z).__name__
-        raise UserError(f"the backbone must return features [B, d], not {found}")
+        raise UserError(f"the backbone must return features [B, d], not {found} for B = {TRIAL}")
+    if z.dtype != torch.float32:
+        raise UserError(f"the backbone's features must be float32, not {z.dtype}: add .float()")
     return int(z.shape[1])
