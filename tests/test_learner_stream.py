@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,40 @@ def test_a_prediction_does_not_wait_for_learning() -> None:
     assert learner._predicting.snapshot.step == learner._training.steps
 
 
+@pytest.mark.parametrize("name", ["bison", "er"])
+def test_the_first_prediction_waits_for_a_step_not_for_the_whole_call(name: str) -> None:
+    """The snapshot that it asks for is taken while the other thread is still learning."""
+    learner, (x, y) = new(name), herd(60)
+    learner.observe(x[:20], y[:20])
+    found: list[Any] = []
+    with learner._lock:  # as while another thread learns
+        asking = threading.Thread(target=lambda: found.append(learner.predict(x)))
+        asking.start()
+        late = time.monotonic() + 20
+        while not learner._predicting.asked and time.monotonic() < late:
+            time.sleep(0.001)
+        learner.observe(x[20:30], y[20:30])
+        asking.join(20)
+        assert found == [learner.predict(x)]
+
+
+def test_the_first_prediction_of_nothing_learned_ends_with_the_call() -> None:
+    learner, (x, y) = new(), herd(4)
+    found: list[UserError] = []
+
+    def ask() -> None:
+        with pytest.raises(UserError, match="nothing has been learned yet") as caught:
+            learner.predict(x)
+        found.append(caught.value)
+
+    with learner._lock:
+        asking = threading.Thread(target=ask)
+        asking.start()
+        learner.observe(x, y)
+    asking.join(60)
+    assert found
+
+
 # --- files ---
 
 
@@ -290,7 +325,7 @@ def test_a_snapshot_that_is_dropped_meanwhile_still_answers() -> None:
     dropped = learner._predicting.snapshot
 
     class Dropping(Lock):
-        def acquire(self, blocking: bool = True) -> bool:
+        def acquire(self, timeout: float) -> bool:
             learner._predicting.snapshot = None
             return False
 

@@ -11,8 +11,9 @@ class Lock:
     def __init__(self) -> None:
         self._lock = threading.RLock()
 
-    def acquire(self, blocking: bool = True) -> bool:
-        return self._lock.acquire(blocking)
+    def acquire(self, timeout: float) -> bool:
+        """Whether it is taken, within so many seconds."""
+        return self._lock.acquire(timeout=timeout)
 
     def release(self) -> None:
         self._lock.release()

@@ -15,6 +15,8 @@ from bison_ocl.threads import Lock
 
 REFRESH = 20
 """steps that a snapshot may be old; a small memory affords newer ones"""
+PAUSE = 0.01
+"""seconds between looks for the first snapshot, while another thread learns"""
 
 
 class Predicting:
@@ -28,13 +30,16 @@ class Predicting:
         """the temperature in use"""
 
     def current(self, training: Training, lock: Lock) -> Snapshot:
-        """The newest snapshot, taken now if it is due and no other thread is learning."""
+        """The newest snapshot, taken now if it is due and no other thread is learning.
+
+        The first one waits for the end of a step that another thread takes, not of its call.
+        """
         snapshot = self.snapshot  # another thread may replace it at any time
-        if snapshot is not None and not lock.acquire(blocking=False):
+        while not lock.acquire(timeout=PAUSE if snapshot is None else 0):
             self.asked = True
-            return snapshot
-        if snapshot is None:
-            lock.acquire()
+            if snapshot is not None:
+                return snapshot
+            snapshot = self.snapshot
         try:
             return self.refreshed(training)
         finally:
