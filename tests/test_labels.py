@@ -75,7 +75,22 @@ def test_plain_values(given: Any, found: list[Any]) -> None:
     assert [type(value) for value in values] == [type(value) for value in found]
 
 
-@pytest.mark.parametrize("label", [[1], {}, {1}, (1, [2]), np.zeros(2), torch.zeros(3)])
+class Missing:
+    """A value of which nobody knows what it equals, as `pandas.NA`."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    __ne__ = __eq__
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+@pytest.mark.parametrize("label", [[1], {}, {1}, (1, [2]), np.zeros(2), torch.zeros(3), Missing()])
 def test_what_cannot_be_looked_up_is_refused(label: Any) -> None:
     with pytest.raises(UserError, match="not one hashable value: use a string") as caught:
         plain_labels(["fine", label])

@@ -124,9 +124,10 @@ def test_few_ids_are_kept_beyond_those_of_the_memory() -> None:
     ("ids", "message"),
     [
         (["a"], "2 images but 1 ids"),
-        ([object(), "b"], "cannot be saved: use strings"),
-        ("ab", "must be a sequence"),
-        ([[1], 2], "not one hashable value"),
+        ([object(), "b"], "^id <object .* cannot be saved: use strings"),
+        ("ab", "ids must be a sequence with one id per image, not str"),
+        ([[1], 2], "an id of type list is not one hashable value"),
+        ([1.0, float("nan")], "an id is NaN"),
     ],
 )
 def test_ids_that_are_no_names_are_refused(ids: Any, message: str) -> None:
@@ -345,11 +346,18 @@ def test_what_is_not_there_is_forgotten_without_a_change() -> None:
         ({}, "give one of them"),
         ({"ids": [1], "labels": [2]}, "give one of them"),
         ({"labels": "bison"}, "expected a list, such as"),
+        ({"labels": [None]}, "None is no label"),
+        ({"ids": [1, None]}, "expected ids of images, and None is no id"),
     ],
 )
 def test_unclear_requests_are_refused(named: dict[str, Any], message: str) -> None:
+    """None stands for images without an id: they stay."""
+    learner = new()
+    learner.observe(*herd(20))
+    before = everything(learner)
     with pytest.raises(UserError, match=message):
-        new().forget(**named)
+        learner.forget(**named)
+    assert same(before, everything(learner))
 
 
 def test_classes_are_limited_by_those_that_are_left(tmp_path: Path) -> None:

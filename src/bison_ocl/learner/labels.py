@@ -10,6 +10,9 @@ from typing import Any
 
 from bison_ocl.errors import UserError
 
+ONE = {"label": "a label", "id": "an id"}
+"""what a value names, in messages"""
+
 
 class Labels:
     """Distinct labels with their class numbers, at most `limit`; in order of appearance.
@@ -114,13 +117,15 @@ class Labels:
         return labels
 
 
-def plain_labels(labels: Any) -> list[Hashable]:
-    """Labels as plain Python values, also from arrays and tensors."""
+def plain_labels(labels: Any, what: str = "label") -> list[Hashable]:
+    """Labels or ids as plain Python values, also from arrays and tensors."""
     values = labels.tolist() if hasattr(labels, "tolist") else labels
     unordered = isinstance(values, str | bytes | set | frozenset | dict)
     if unordered or not isinstance(values, Iterable):
-        raise UserError("labels must be a sequence with one label per image")
-    return [plain(value) for value in values]
+        raise UserError(
+            f"{what}s must be a sequence with one {what} per image, not {type(labels).__name__}"
+        )
+    return [plain(value, what) for value in values]
 
 
 def class_labels(labels: Any) -> list[Hashable]:
@@ -131,21 +136,24 @@ def class_labels(labels: Any) -> list[Hashable]:
     return found
 
 
-def plain_names(names: Any) -> set[Hashable]:
-    """Labels or ids to forget, in any order."""
+def plain_names(names: Any, what: str) -> set[Hashable]:
+    """Labels or ids to forget, in any order. None is no name: images without an id have it."""
     values = names.tolist() if hasattr(names, "tolist") else names
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise UserError(f"forget {values!r}: expected a list, such as [{values!r}]")
-    return {plain(value) for value in values}
+    found = {plain(value, what) for value in values}
+    if None in found:
+        raise UserError(f"forget None: expected {what}s of images, and None is no {what}")
+    return found
 
 
 def plain_ids(ids: Any, images: int) -> list[Hashable]:
     """Names of images as plain values that a file can hold, one per image."""
-    names = plain_labels(ids)
+    names = plain_labels(ids, "id")
     if len(names) != images:
         raise UserError(f"{images} images but {len(names)} ids: give one id per image")
     for name in names:
-        encode(name)
+        encode(name, "id")
     return names
 
 
@@ -166,32 +174,33 @@ def distinct(labels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
     return found
 
 
-def plain(value: Any) -> Hashable:
-    """A label as a plain Python value, refused if it is not hashable."""
+def plain(value: Any, what: str = "label") -> Hashable:
+    """A label or id as a plain Python value, refused if it is not hashable."""
     if isinstance(value, tuple):
-        return tuple(plain(item) for item in value)
+        return tuple(plain(item, what) for item in value)
     try:
         value = value.item() if hasattr(value, "item") else value
         hash(value)
+        unequal = bool(value != value)
     except (TypeError, ValueError, RuntimeError) as error:
         kind = type(value).__name__
         raise UserError(
-            f"a label of type {kind} is not one hashable value: use a string, number or tuple"
+            f"{ONE[what]} of type {kind} is not one hashable value: use a string, number or tuple"
         ) from error
-    if value != value:
-        raise UserError("a label is NaN, which equals no other: leave that image out")
+    if unequal:
+        raise UserError(f"{ONE[what]} is NaN, which equals no other: leave that image out")
     label: Hashable = value
     return label
 
 
-def encode(label: Hashable) -> Any:
-    """A label for JSON; tuples keep their type."""
+def encode(label: Hashable, what: str = "label") -> Any:
+    """A label or id for JSON; tuples keep their type."""
     if isinstance(label, tuple):
-        return {"tuple": [encode(item) for item in label]}
+        return {"tuple": [encode(item, what) for item in label]}
     if label is None or isinstance(label, str | int | float | bool):
         return label
     raise UserError(
-        f"label {label!r} of type {type(label).__name__} cannot be saved: "
+        f"{what} {label!r} of type {type(label).__name__} cannot be saved: "
         f"use strings, numbers, booleans or tuples of them"
     )
 

@@ -255,7 +255,7 @@ class Learner:
         """
         if (ids is None) == (labels is None):
             raise UserError("forget by ids=[...] or by labels=[...]: give one of them")
-        names = plain_names(labels if ids is None else ids)
+        names = plain_names(labels, "label") if ids is None else plain_names(ids, "id")
         gone = self._training.forget(*((set(), names) if ids is None else (names, set())))
         self._predicting.fit = None
         self._predicting.renew(self._training)
