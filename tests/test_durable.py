@@ -73,6 +73,16 @@ def test_what_killed_processes_left_is_cleared_and_no_more(tmp_path: Path) -> No
     assert names(tmp_path) == sorted(kept)
 
 
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    """A pipe here; as root, a rename onto /dev/null would replace the device."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UserError, match=r"cannot write .*: not a regular file; choose another"):
+        write_atomically(pipe, b"new")
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_long_names_are_written(tmp_path: Path) -> None:
     for name in ("x" * 255, "é" * 127, "字" * 85):
         write_atomically(tmp_path / name, b"whole")

@@ -30,6 +30,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file durably and rename it into place."""
     if not path.name:
         raise UserError(f"cannot write {path}: give a file name")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A rename would replace a device or a pipe, such as /dev/null, for every program.
+        raise UserError(f"cannot write {path}: not a regular file; choose another file")
     with write_errors(path, "free or choose another place"):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = temporary_name(path)
