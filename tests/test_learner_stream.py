@@ -106,6 +106,8 @@ def test_a_learner_can_be_looked_at() -> None:
     assert "3 images waiting" in learner.summary()
     assert "20 of 20 images" in learner.summary()
     assert f"{learner.metrics.accuracy:.1%} of 33" in learner.summary()
+    assert "right={" in repr(learner.metrics)
+    assert "False, False" not in repr(learner.metrics)  # of the last 1,000 images
 
 
 # --- snapshots ---

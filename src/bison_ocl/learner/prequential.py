@@ -20,7 +20,7 @@ class Prequential:
     """images of each label"""
     right: dict[Hashable, int] = field(default_factory=dict)
     """of them, those predicted right"""
-    hits: tuple[bool, ...] = ()
+    hits: tuple[bool, ...] = field(default=(), repr=False)
     """of the last images, oldest first"""
     nameless: tuple[int, int] = (0, 0)
     """images of forgotten labels, and those of them predicted right: they count, without a name"""
