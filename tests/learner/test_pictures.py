@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch import nn
 
 from bison_ocl import Learner, UserError
 from bison_ocl.data.reading.decode import decode
@@ -130,10 +131,20 @@ def test_a_learner_takes_pictures_and_keeps_their_size(
     assert loaded.predict(forms["bytes"]) == learner.predict(forms["bytes"])
 
 
-@pytest.mark.parametrize("size", [0, 2.5, "8", True])
+@pytest.mark.parametrize("size", [0, 2.5, "8", True, 4097, 2**40])
 def test_sizes_that_are_no_numbers_are_refused(size: Any) -> None:
     with pytest.raises(UserError, match=r"^image_size="):
         Learner("er", image_size=size)
+
+
+def test_images_too_large_for_a_file_are_refused_before_they_are_learned(tmp_path: Path) -> None:
+    learner = Learner("er", memory=10, backbone=nn.Flatten())
+    wide = np.zeros((10, 4, 4096, 1), np.uint8)
+    with pytest.raises(UserError, match=r"4x4097, with more than 4,096 pixels a side: resize them"):
+        learner.observe(np.pad(wide, [(0, 0), (0, 0), (0, 1), (0, 0)]), list(range(10)))
+    learner.observe(wide, list(range(10)))
+    learner.save(tmp_path / "herd")
+    Learner.load(tmp_path / "herd", backbone=nn.Flatten())
 
 
 def test_large_images_are_warned_of_once() -> None:

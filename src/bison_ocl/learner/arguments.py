@@ -34,6 +34,8 @@ LEAST = {
 }
 MOST = 2**62
 """above all whole numbers that tensors hold here"""
+LARGEST_SIDE = 4096
+"""pixels of a side of images, also in a valid file"""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ def whole_number(name: str, value: Any) -> int:
         number = -1
     if number >= MOST:
         raise UserError(f"{name}={value!r}: expected a whole number below 2**62")
+    if name == "image_size" and number > LARGEST_SIDE:
+        raise UserError(f"{name}={value!r}: expected at most {LARGEST_SIDE:,} pixels")
     if number < LEAST[name]:
         raise UserError(f"{name}={value!r}: expected a whole number of at least {LEAST[name]}")
     return number

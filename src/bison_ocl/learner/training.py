@@ -16,7 +16,7 @@ from bison_ocl.batch import Batch
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.pace import Pace
 from bison_ocl.errors import UserError
-from bison_ocl.learner.arguments import Arguments
+from bison_ocl.learner.arguments import LARGEST_SIDE, Arguments
 from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels import Labels
@@ -87,12 +87,18 @@ class Training:
     # --- images ---
 
     def check(self, x: Tensor, labels: Sequence[Hashable]) -> None:
-        """Refuse images of another shape, and labels beyond the limit."""
+        """Refuse images of no fitting shape, and labels beyond the limit."""
         unlearned = (arrival.label for arrival in (*self.held_back.kept, *self.waiting))
         self.labels.check_room([*unlearned, *labels])
         self.check_shape(x)
 
     def check_shape(self, x: Tensor) -> None:
+        """Refuse images of another shape than earlier ones, and those too large for a file."""
+        if max(x.shape[2:]) > LARGEST_SIDE:
+            raise UserError(
+                f"images are {x.shape[2]}x{x.shape[3]}, with more than {LARGEST_SIDE:,} pixels a "
+                "side: resize them, or make a learner with image_size="
+            )
         if len(x) and self.shape and tuple(x.shape[1:]) != self.shape:
             _, height, width = self.shape
             raise UserError(

@@ -12,6 +12,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.files.checkpoint import Header
 from bison_ocl.inference.rules import RULES
+from bison_ocl.learner.arguments import LARGEST_SIDE
 from bison_ocl.learner.calibration import Fit
 from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels import Labels
@@ -29,9 +30,6 @@ from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_method
 from bison_ocl.methods.settings import built
 from bison_ocl.nets.precision import PRECISIONS
-
-LARGEST_SIDE = 4096
-"""pixels of an image side in a valid file"""
 
 
 @dataclass(frozen=True)
