@@ -1030,6 +1030,7 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("er", {"classes": 0}, "classes=0: expected a whole number of at least 1"),
         ("er", {"backbone": "resnet18"}, "backbone='resnet18': expected a torch.nn.Module"),
         (None, {}, "method=None: expected a name, such as 'bison'"),
+        ("er", {"compile": "false"}, "compile='false': expected True or False"),
     ],
 )
 def test_bad_options_are_refused(method: str, options: dict[str, Any], message: str) -> None:

@@ -100,6 +100,8 @@ def checked(
     normalise: object,
 ) -> Arguments:
     """The arguments of a learner, refused if nothing can be built with them."""
+    if not isinstance(compile, bool):
+        raise UserError(f"compile={compile!r}: expected True or False")
     folder = cache_folder() / "compiled" if compile else None
     device, own_module = found_device(device), backbone is not None
     found = Arguments(
