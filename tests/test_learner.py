@@ -906,6 +906,7 @@ BAD = {
     "text": (np.full((2, 8, 8, 3), "x"), [0, 1], "numeric array"),
     "ragged": ([[1, 2], [3]], [0, 1], "numeric array"),
     "none": (None, [0, 1], "numeric array"),
+    "a column of paths": (np.array(["a.png", "b.png"]), [0, 1], "or a list of .* not ndarray"),
     "too few labels": (OK, [0], "2 images but 1 labels"),
     "too many labels": (OK, [0, 1, 2], "2 images but 3 labels"),
     "two axes": (OK[0, 0], [0], "add or drop an axis"),

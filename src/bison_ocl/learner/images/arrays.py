@@ -49,7 +49,10 @@ def from_array(images: Any) -> Tensor:
         )  # torch warns about read-only arrays
         return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except (TypeError, ValueError) as error:
-        raise UserError(f"images must be a numeric array of {LAYOUTS}") from error
+        raise UserError(
+            f"images must be a numeric array of {LAYOUTS}, or a list of arrays, PIL images, paths "
+            f"or bytes of files, not {type(images).__name__}"
+        ) from error
 
 
 def quantised(x: Tensor) -> Tensor:
