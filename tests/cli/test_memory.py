@@ -33,6 +33,14 @@ def test_it_counts_the_images_of_each_label(call: Call, file: Path) -> None:
     assert {row.split()[1] for row in rows} == set(ANIMALS)
 
 
+def test_held_back_images_are_counted_too(call: Call, tmp_path: Path) -> None:
+    learner = Learner("er", memory=30, calibration=10, filters=2)
+    learner.observe(*herd(200))
+    learner.save(tmp_path / "herd")
+    said = call("memory", tmp_path / "herd").out
+    assert said.startswith("20 and 10 held back of 30 images, 3.8 kB\n")
+
+
 def test_json_has_a_row_per_image(call: Call, file: Path) -> None:
     found = json.loads(call("memory", file, "--json").out)
     assert (found["images"], found["capacity"], found["bytes"]) == (30, 30, 30 * 192)

@@ -448,13 +448,14 @@ class Learner:
     def summary(self) -> str:
         """Method, classes, steps, memory, device and accuracy, one line each."""
         counts, training = self._counts, self._training
-        waiting = len(training.waiting)
+        waiting, held_back = len(training.waiting), len(training.held_back.kept)
+        more = f" and {held_back:,} held back" if held_back else ""
         tested = f"{counts.accuracy:.1%} of {counts.images:,}" if counts.images else "not tested"
         lines = {
             "method": self.method.title or name_of(type(self.method)),
             "classes": f"{len(training.labels)}",
             "steps": f"{training.steps:,}, {waiting} image{'s' * (waiting != 1)} waiting",
-            "memory": f"{training.filled:,} of {training.arguments.memory:,} images",
+            "memory": f"{training.filled:,}{more} of {training.arguments.memory:,} images",
             "device": training.execution.device,
             "accuracy": tested,
         }

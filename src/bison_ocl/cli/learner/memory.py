@@ -35,6 +35,7 @@ def memory(
     if json:
         print(json_text.dumps(found.as_json()))
         return
-    print(f"{len(found):,} of {found.capacity:,} images, {found.bytes / 1e3:,.1f} kB")
+    more = f" and {found.held_back:,} held back" if found.held_back else ""
+    print(f"{len(found):,}{more} of {found.capacity:,} images, {found.bytes / 1e3:,.1f} kB")
     for label, n in found.counts.items():
         print(f"{n:6}  {label}")
