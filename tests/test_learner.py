@@ -1029,6 +1029,12 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("er", {"memory": 1.5}, "memory=1.5: expected a whole number of at least 0"),
         ("er", {"seed": True}, "seed=True: expected a whole number"),
         ("er", {"classes": 0}, "classes=0: expected a whole number of at least 1"),
+        (
+            "er",
+            {"classes": 2**31},
+            "classes=2147483648: expected a whole number of at most 1,000,000",
+        ),
+        ("er", {"image_size": 5000}, "image_size=5000: expected a whole number of at most 4,096"),
         ("er", {"backbone": "resnet18"}, "backbone='resnet18': expected a torch.nn.Module"),
         (None, {}, "method=None: expected a name, such as 'bison'"),
         ("er", {"compile": "false"}, "compile='false': expected True or False"),

@@ -287,6 +287,9 @@ def test_a_file_of_images_that_only_wait(tmp_path: Path) -> None:
     loaded = Learner.load(tmp_path / "herd")
     with pytest.raises(UserError, match="nothing has been learned yet: 6 more images complete"):
         loaded.predict(herd(1)[0])
+    loaded.observe(*herd(5))
+    with pytest.raises(UserError, match="nothing has been learned yet: 1 more image completes"):
+        loaded.predict(herd(1)[0])
     loaded.flush()
     assert state(loaded).step == 1
 

@@ -82,8 +82,11 @@ def test_a_folder_that_fills(folder: Path) -> None:
         place = folder / "arrivals" / label
         place.mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(place / f"{number}.png")
+    half_written = folder / "arrivals" / "otter" / "now.png"
+    half_written.write_bytes((folder / "arrivals" / NAMES[0] / "0.png").read_bytes()[:40])
     left = ran("A folder that fills")
     assert left["learner"].metrics.counts.images == len(left["seen"]) == 25
+    assert half_written.relative_to(folder) not in left["seen"]
 
 
 def test_a_data_loader() -> None:

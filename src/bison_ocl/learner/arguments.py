@@ -23,19 +23,20 @@ from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.module import Normalise
 from bison_ocl.nets.precision import checked_precision
 
-LEAST = {
-    "memory": 0,
-    "seed": 0,
-    "classes": 1,
-    "task_gap": 1,
-    "refresh": 1,
-    "calibration": 0,
-    "image_size": 1,
-}
-MOST = 2**62
-"""above all whole numbers that tensors hold here"""
+MOST = 2**62 - 1
+"""largest whole number that tensors hold here"""
 LARGEST_SIDE = 4096
 """pixels of a side of images, also in a valid file"""
+RANGES = {
+    "memory": (0, MOST),
+    "seed": (0, MOST),
+    "classes": (1, 10**6),
+    "task_gap": (1, MOST),
+    "refresh": (1, MOST),
+    "calibration": (0, MOST),
+    "image_size": (1, LARGEST_SIDE),
+}
+"""least and largest value of each whole number"""
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,11 @@ def whole_number(name: str, value: Any) -> int:
         number = -1 if isinstance(value, bool) else index(value)
     except TypeError:
         number = -1
-    if number >= MOST:
-        raise UserError(f"{name}={value!r}: expected a whole number below 2**62")
-    if name == "image_size" and number > LARGEST_SIDE:
-        raise UserError(f"{name}={value!r}: expected at most {LARGEST_SIDE:,} pixels")
-    if number < LEAST[name]:
-        raise UserError(f"{name}={value!r}: expected a whole number of at least {LEAST[name]}")
+    least, most = RANGES[name]
+    if number > most:
+        raise UserError(f"{name}={value!r}: expected a whole number of at most {most:,}")
+    if number < least:
+        raise UserError(f"{name}={value!r}: expected a whole number of at least {least}")
     return number
 
 

@@ -90,7 +90,8 @@ def spacing(training: Training) -> float:
 def of_now(training: Training) -> Snapshot:
     """A snapshot of what was learned so far."""
     if training.me is None or not training.knows:
-        missing = f"{training.room} more images complete the first batch, or call flush"
+        images = "image completes" if training.room == 1 else "images complete"
+        missing = f"{training.room} more {images} the first batch, or call flush"
         advice = missing if training.waiting else "call observe first"
         raise UserError(f"nothing has been learned yet: {advice}")
     with torch.inference_mode(False), training.execution.active():
