@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from bison_ocl import Learner, UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.arrival import Arrival
-from bison_ocl.learner.calibration import NEAREST_MEAN, Fit, by_rule, fitted
+from bison_ocl.learner.calibration import NEAREST_MEAN, RANGE, Fit, by_rule, fitted
 from bison_ocl.learner.held_back import EVERY, HeldBack
 from bison_ocl.methods.settings import configured
 from tests.test_learner import everything, herd, state
@@ -83,6 +84,26 @@ def test_classes_without_an_image_and_too_few_images() -> None:
     assert fitted(scores[:9], y[:9]) is None
     assert fitted(scores[:, :1], torch.zeros(20, dtype=torch.int64)) is None
     assert fitted(scores, torch.full((20,), 3)) is None
+
+
+@pytest.mark.parametrize(("sign", "end"), [(1, 1 / RANGE), (-1, RANGE)])
+def test_a_temperature_at_an_end_of_its_range_is_saved_and_loaded(
+    sign: int, end: float, tmp_path: Path
+) -> None:
+    """Scores so small or so wrong that no temperature in the range is best."""
+    y = torch.arange(200) % 4
+    assert fitted(1e-9 * sign * torch.eye(4)[y], y) == end
+    learner = new("er")
+    learner.observe(*herd(200))
+    learner.predict(herd(1)[0])
+    learner.save(tmp_path / "herd")
+    tensors, header = checkpoint.read(tmp_path / "herd")
+    for written in (end, math.exp(sign * -math.log(RANGE))):  # and as earlier versions wrote it
+        fit = {"temperature": written, "step": 1, "labels": 4}
+        checkpoint.write(tmp_path / "herd", tensors, header | {"fit": fit})
+        found = Learner.load(tmp_path / "herd")._predicting.fit
+        assert found is not None
+        assert found.temperature == end
 
 
 def test_all_right_does_not_mean_certain() -> None:
@@ -214,6 +235,7 @@ def test_too_many_are_refused(options: Any, message: str) -> None:
         {"offered_to_hold_back": -1},
         {"calibration": 39},
         {"fit": {"temperature": 0.0, "step": 1, "labels": 4}},
+        {"fit": {"temperature": 1.001 * RANGE, "step": 1, "labels": 4}},
         {"fit": {"temperature": 1.0, "step": 10**6, "labels": 4}},
         {"fit": 3},
     ],

@@ -58,7 +58,7 @@ def fitted(scores: Tensor, y: Tensor) -> float | None:
             low = middle
         else:
             high = middle
-    return math.exp(-(low + high) / 2)
+    return min(max(math.exp(-(low + high) / 2), 1 / RANGE), RANGE)
 
 
 @dataclass(frozen=True)
