@@ -148,6 +148,19 @@ def test_unreadable_bodies_are_refused(address: str, body: dict[str, Any], part:
     refused(requests.post(f"{address}/observe", **body), 422, part)
 
 
+@pytest.mark.parametrize(
+    "value", [r'"\ud800"', "1e999", "-Infinity", "NaN", r'{"tuple": ["\ud800"]}']
+)
+@pytest.mark.parametrize("place", ["labels", "ids"])
+def test_values_that_no_answer_can_hold_are_refused(address: str, value: str, place: str) -> None:
+    values = {"labels": '["otter"]', "ids": '["a"]', place: f"[{value}]"}
+    sent = requests.post(f"{address}/observe", npy(labelled(1)[0]), params=values, headers=NPY)
+    refused(sent, 422, f"{place} hold a value that cannot be one: expected Unicode text, finite")
+    headers = {"content-type": "application/json"}
+    body = f'{{"{place}": [{value}]}}'
+    refused(requests.post(f"{address}/forget", body, headers=headers), 422, "finite numbers")
+
+
 @pytest.mark.parametrize("depth", [50, 200, 320, 330, 480, 2000])
 def test_deep_labels_are_refused(address: str, depth: int) -> None:
     """Whichever of reading and decoding gives up first."""

@@ -88,9 +88,11 @@ def names(values: dict[str, Any], name: str) -> list[Hashable] | None:
     if not (found is None or isinstance(found, list)):
         raise UserError(f"{name} must be a JSON list, not {found!r:.60}")
     try:
+        # Infinity and half a surrogate pair can be read as JSON, but no answer can hold them.
+        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
         return None if found is None else [labelled.decode(one) for one in found]
-    except (UserError, RecursionError) as error:
-        expected = 'text, numbers, true, false, null or {"tuple": [...]}'
+    except (UserError, ValueError, RecursionError) as error:
+        expected = 'Unicode text, finite numbers, true, false, null or {"tuple": [...]}'
         raise UserError(f"{name} hold a value that cannot be one: expected {expected}") from error
 
 
