@@ -62,6 +62,20 @@ def test_it_is_a_learner() -> None:
     assert list(found.values()) == pytest.approx(learner.predict_proba(image)[0].tolist())
 
 
+@pytest.mark.parametrize("name", ["{}", "pixel{}", "pixel_{:03}", "row 0, column {}"])
+def test_pixels_keep_their_places_whatever_their_names(name: str) -> None:
+    """Numbers of `iter_array` are names, too; as text, 10 would come before 2."""
+    values = np.arange(64.0)
+    named = {
+        int(name.format(i)) if name == "{}" else name.format(i): v for i, v in enumerate(values)
+    }
+    for given in (named, dict(reversed(named.items()))):
+        model = LearnerClassifier("er", memory=50, value_range=(0, 63), settings=SMALL)
+        model.learn_one(given, "bison")
+        pixels = model.learner._training.waiting[0].image
+        assert pixels[0].flatten().tolist() == [round(255 * v / 63) for v in values]
+
+
 def test_nothing_is_predicted_before_the_first_batch() -> None:
     model = new()
     assert model.predict_one({"a": 1.0}) is None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import re
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bison_ocl.methods.method import Method
 class LearnerClassifier(base.Classifier):
     """Online class-incremental learning; `x` is an image, or its values by name.
 
+    Values are placed in the order of their names, numbers in a name by value: 2 before 10.
     `method`, `memory`, `rule` and `seed` are those of `Learner`, `settings` those of the method.
     `image_shape` and `value_range` say what the values are, (8, 8) and (0, 16) for digits of 8x8.
     A step learns from each complete batch. Before the first one predictions are None and {}.
@@ -44,7 +46,7 @@ class LearnerClassifier(base.Classifier):
     def learn_one(self, x: Any, y: Hashable) -> None:
         """Observe one image."""
         if isinstance(x, dict) and self.names is None:
-            self.names = sorted(x, key=str)
+            self.names = in_order(x)
         self.learner.observe(self._image(x), [y])
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
@@ -57,7 +59,17 @@ class LearnerClassifier(base.Classifier):
     def _image(self, x: Any) -> Array:
         """A batch of one; values by name in a fixed order, 0 for a missing one."""
         if isinstance(x, dict):
-            x = np.array([[float(x.get(name, 0)) for name in self.names or sorted(x, key=str)]])
+            x = np.array([[float(x.get(name, 0)) for name in self.names or in_order(x)]])
         else:
             x = np.asarray(x)[None]
         return to_images(x, self.image_shape, self.value_range)
+
+
+def in_order(names: Iterable[Hashable]) -> list[Hashable]:
+    """Names of pixels row by row, whatever the order of a dict."""
+
+    def key(name: Hashable) -> tuple[list[str | int], str]:
+        parts = re.split(r"([0-9]+)", str(name))  # text and digits in turn
+        return [int(part) if i % 2 else part for i, part in enumerate(parts)], str(name)
+
+    return sorted(names, key=key)
