@@ -30,6 +30,13 @@ def test_a_network_needs_a_token(call: Call, path: Path, monkeypatch: pytest.Mon
     refused(call("serve", path, "--host", "herd.example"), "set BISON_OCL_TOKEN")
     monkeypatch.setenv("BISON_OCL_TOKEN", "short")
     refused(call("serve", path), "BISON_OCL_TOKEN has 5 characters: expected at least 16")
+    for never_sent in (
+        "a tökén of some length",
+        "a token of some length ",
+        "a token of\nsome length",
+    ):
+        monkeypatch.setenv("BISON_OCL_TOKEN", never_sent)
+        refused(call("serve", path), "BISON_OCL_TOKEN does not fit into a header: use ASCII")
 
 
 def test_a_port_in_use_is_refused(call: Call, path: Path) -> None:

@@ -18,13 +18,21 @@ SHORTEST = 16
 
 
 def check_exposure(host: str, token: str | None) -> None:
-    """Refuse to answer a network without a token, and a token that can be guessed."""
+    """Refuse to answer a network without a token, and one that can be guessed or never sent."""
     if token is not None and len(token) < SHORTEST:
         raise UserError(f"{TOKEN} has {len(token)} characters: expected at least {SHORTEST}")
+    if token is not None and not (
+        token.isascii() and token.isprintable() and token == token.strip()
+    ):
+        raise UserError(f"{TOKEN} does not fit into a header: use ASCII, no spaces at its ends")
     if token is None and not is_local(host):
         raise UserError(
             f"--host {host} lets others train and read the learner: set {TOKEN}, or use 127.0.0.1"
         )
+
+
+def fits_header(token: str) -> bool:
+    return token.isascii() and token.isprintable() and token == token.strip()
 
 
 def is_local(host: str) -> bool:
