@@ -336,5 +336,8 @@ def test_an_image_that_cannot_be_kept_is_not_acknowledged(
         patch.setattr("os.fsync", full)
         sent = requests.post(f"{address}/observe", json={"images": list(map(png, x)), "labels": y})
         refused(sent, 507, "No space left on device")
+        refused(
+            requests.post(f"{address}/forget", json={"ids": ["a"]}), 507, "No space left on device"
+        )
     assert server.service.tested == tested
     assert journal_of(path).stat().st_size == 0

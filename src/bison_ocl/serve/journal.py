@@ -21,7 +21,7 @@ LONGEST = 1 << 30
 
 
 class NotKept(UserError):
-    """Images that the disk did not take, and that were not learned."""
+    """What the disk did not take: images, which were not learned, or a save."""
 
 
 class Journal:

@@ -17,7 +17,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.learner.learner import Learner
 from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
-from bison_ocl.serve.journal import Journal
+from bison_ocl.serve.journal import Journal, NotKept
 
 
 def journal_of(path: Path) -> Path:
@@ -116,9 +116,9 @@ class Service:
         try:
             self.learner.save(self.path)
             self.journal.clear()
-        except UserError:
+        except UserError as error:
             self.failed_saves += 1
-            raise
+            raise NotKept(str(error)) from error
         self.saved_at = time.time()
 
     def close(self) -> None:
