@@ -101,5 +101,25 @@ def test_shapes_and_ranges_that_do_not_fit_are_refused() -> None:
         LearnerClassifier(value_range=(16, 0)).fit(x, y)
     with pytest.raises(UserError, match=r"float images must lie in \[0, 1\], not \[0, 16\]"):
         LearnerClassifier().fit(x, y)
-    with pytest.raises(UserError, match="passes=0: expected a whole number of at least 1"):
-        LearnerClassifier(passes=0).fit(x, y)
+    for wrong in (3, "ab", (0, 1, 2), (0, float("nan")), (0, float("inf"))):
+        with pytest.raises(UserError, match=r"expected \(low, high\) with low < high"):
+            LearnerClassifier(value_range=wrong).fit(x, y)
+    for passes in (0, 1.5, None):
+        with pytest.raises(UserError, match=f"passes={passes}: expected a whole number"):
+            LearnerClassifier(passes=passes).fit(x, y)
+
+
+def test_random_states_are_those_of_scikit_learn() -> None:
+    x, y = digits(20)
+
+    def fitted(random_state: Any) -> Any:
+        model = LearnerClassifier(value_range=(0, 16), random_state=random_state, **QUICK)
+        return model.fit(x, y).predict_proba(x)
+
+    assert np.array_equal(fitted(3), fitted(np.int64(3)))
+    drawn = fitted(np.random.RandomState(3))
+    assert np.array_equal(drawn, fitted(np.random.RandomState(3)))
+    shared = np.random.RandomState(3)
+    assert np.array_equal(drawn, fitted(shared))
+    assert not np.array_equal(drawn, fitted(shared))
+    assert not np.array_equal(fitted(None), fitted(None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isqrt
+from math import inf, isqrt
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,7 @@ def to_images(
     row becomes the smallest square grey image that holds it, filled up with zeros.
     """
     if value_range is not None:
-        low, high = value_range
-        if not low < high:
-            raise UserError(f"value_range={value_range}: expected (low, high) with low < high")
+        low, high = limits(value_range)
         x = np.clip((x.astype(np.float64) - low) / (high - low), 0, 1).astype(np.float32)
     if x.ndim != 2:
         return x
@@ -38,3 +36,14 @@ def to_images(
         raise UserError(f"image_shape={image_shape} does not hold the {x.shape[1]} values of a row")
     images = x.reshape(len(x), *image_shape)
     return images[:, None] if len(image_shape) == 2 else images
+
+
+def limits(value_range: Any) -> tuple[float, float]:
+    """The two numbers of a range, refused if it has none between them."""
+    try:
+        low, high = map(float, value_range)
+    except (TypeError, ValueError):
+        low = high = 0.0
+    if not -inf < low < high < inf:
+        raise UserError(f"value_range={value_range!r}: expected (low, high) with low < high")
+    return low, high

@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -32,7 +33,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
     value_range : values that stand for black and white, such as (0, 16); None: bytes or [0, 1]
     passes : passes of `fit` over its images, in their order
     settings : settings of the method, such as {"lr": 0.05}
-    random_state : seed
+    random_state : seed; a RandomState or None: drawn from it at each `fit`
 
     `partial_fit` observes images in the order of a stream: a step learns from each complete batch,
     and the others wait for the next call. New classes may appear in any call.
@@ -49,7 +50,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         rule: str | None = None,
         device: str = "cpu",
         settings: dict[str, Any] | None = None,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.method = method
         self.memory = memory
@@ -63,7 +64,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> LearnerClassifier:
         """Forget what was learned, and learn from images, without leaving any to wait."""
-        if self.passes < 1:
+        if not isinstance(self.passes, Integral) or self.passes < 1:
             raise UserError(f"passes={self.passes}: expected a whole number of at least 1")
         for turn in range(self.passes):
             self._observe(X, y, first=turn == 0)
@@ -88,7 +89,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
             self.learner_ = Learner(
                 self.method,
                 memory=self.memory,
-                seed=self.random_state,
+                seed=seed_of(self.random_state),
                 rule=self.rule,
                 device=self.device,
                 **(self.settings or {}),
@@ -123,3 +124,10 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def seed_of(random_state: int | np.random.RandomState | None) -> int:
+    """A number as it is, or one drawn by scikit-learn's convention."""
+    if isinstance(random_state, int | np.integer):
+        return random_state
+    return int(check_random_state(random_state).randint(2**31 - 1))
