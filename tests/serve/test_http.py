@@ -89,7 +89,9 @@ def test_unsure_predictions_can_be_rejected(address: str) -> None:
 
 def test_requests_without_a_route_are_answered_like_other_errors(address: str) -> None:
     refused(requests.get(f"{address}/nothing"), 404, "Not Found: expected POST /observe, ")
-    refused(requests.get(f"{address}/observe"), 405, "Method Not Allowed: expected POST /observe")
+    wrong = requests.get(f"{address}/observe")
+    refused(wrong, 405, "Method Not Allowed: expected POST /observe")
+    assert wrong.headers["allow"] == "POST"
 
 
 def test_pictures_of_another_size_are_resized(address: str) -> None:
@@ -231,7 +233,9 @@ def test_web_pages_of_others_reach_nothing(address: str) -> None:
 def test_a_token_guards_all_that_is_known(path: Path) -> None:
     with in_thread(Server(Service(path), TOKEN)) as address:
         for where in ("/metrics", "/memory", "/status"):
-            refused(requests.get(f"{address}{where}"), 401, "Authorization: Bearer TOKEN")
+            without = requests.get(f"{address}{where}")
+            refused(without, 401, "Authorization: Bearer TOKEN")
+            assert without.headers["www-authenticate"] == "Bearer"
             for given in (f"Bearer {TOKEN[:-1]}", f"bearer {TOKEN}", TOKEN, "Bearer é".encode()):
                 wrong = requests.get(f"{address}{where}", headers={"authorization": given})
                 refused(wrong, 401)

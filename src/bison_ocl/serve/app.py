@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -66,7 +66,8 @@ class Server:
                 check_token(request, self.token)
                 return await answer(request)
             except Refused as error:
-                return self.refusal(error.status, str(error))
+                scheme = {"www-authenticate": "Bearer"} if error.status == 401 else None
+                return self.refusal(error.status, str(error), scheme)
             except NotKept as error:
                 return self.refusal(507, str(error))
             except UserError as error:
@@ -77,11 +78,14 @@ class Server:
     async def lost(self, request: Request, error: Exception) -> Response:
         """Answers requests that have no route as all other errors."""
         assert isinstance(error, HTTPException)
-        return self.refusal(error.status_code, f"{error.detail}: expected {REQUESTS}")
+        message = f"{error.detail}: expected {REQUESTS}"
+        return self.refusal(error.status_code, message, error.headers)
 
-    def refusal(self, status: int, message: str) -> Response:
+    def refusal(
+        self, status: int, message: str, headers: Mapping[str, str] | None = None
+    ) -> Response:
         self.refused = self.refused | {status: self.refused.get(status, 0) + 1}
-        return JSONResponse({"error": message}, status, HEADERS)
+        return JSONResponse({"error": message}, status, HEADERS | dict(headers or {}))
 
     async def observe(self, request: Request) -> Response:
         """Answers with what was predicted before learning, once the images cannot be lost."""

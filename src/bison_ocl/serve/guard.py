@@ -21,9 +21,7 @@ def check_exposure(host: str, token: str | None) -> None:
     """Refuse to answer a network without a token, and one that can be guessed or never sent."""
     if token is not None and len(token) < SHORTEST:
         raise UserError(f"{TOKEN} has {len(token)} characters: expected at least {SHORTEST}")
-    if token is not None and not (
-        token.isascii() and token.isprintable() and token == token.strip()
-    ):
+    if token is not None and not fits_header(token):
         raise UserError(f"{TOKEN} does not fit into a header: use ASCII, no spaces at its ends")
     if token is None and not is_local(host):
         raise UserError(
