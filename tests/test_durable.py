@@ -64,8 +64,10 @@ def test_what_killed_processes_left_is_cleared_and_no_more(tmp_path: Path) -> No
     gone = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{child.pid}-"))
     far = gone.with_name(gone.name.replace(durable.host(), "0" * 8))
     old = far.with_name(far.name.replace("0" * 8, "1" * 8))
-    for each in (mine, gone, far, old, tmp_path / plain, tmp_path / "other.partial"):
+    before = temporary_name(path)  # of a process with this one's number, as in a container
+    for each in (mine, gone, far, old, before, tmp_path / plain, tmp_path / "other.partial"):
         each.write_bytes(b"half")
+    os.utime(before, (0, durable.STARTED - 1))
     for each in (old, tmp_path / "other.partial"):
         os.utime(each, (0, time.time() - 2 * durable.HOUR))
     write_atomically(path, b"whole")

@@ -82,6 +82,10 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-(\d{1,9})-[0-9a-f]{8}\.partial")
 """groups: machine and process of a temporary file"""
 HOUR = 3600.0
+STARTED = time.time()
+"""when this process began; in a container the next one may have the same number"""
+CLOCK = 0.1
+"""seconds by which a file system's clock may lag"""
 
 
 def temporary_name(path: Path) -> Path:
@@ -99,8 +103,10 @@ def is_abandoned(path: Path) -> bool:
     owner = TEMPORARY.fullmatch(path.name)
     if owner is None:
         return False
-    gone = owner[1] == host() and is_gone(int(owner[2]))
-    return gone or time.time() - path.stat().st_mtime > HOUR
+    written, process = path.stat().st_mtime, int(owner[2])
+    reused = process == os.getpid() and written < STARTED - CLOCK
+    gone = owner[1] == host() and (reused or is_gone(process))
+    return gone or time.time() - written > HOUR
 
 
 def host() -> str:
