@@ -79,14 +79,22 @@ def test_a_cached_archive_is_not_opened(tmp_path: Path, monkeypatch: pytest.Monk
     assert open_cached(read(tmp_path), tmp_path / "cache").test_sha256 == first.test_sha256
 
 
-def test_validation_images_sorted_into_class_folders(tmp_path: Path) -> None:
+@pytest.mark.parametrize("inside", ["", "images"])
+@pytest.mark.parametrize(
+    "left_behind", [(), ("val_annotations.txt",), ("val_annotations.txt", "images")]
+)
+def test_validation_images_sorted_into_class_folders(
+    tmp_path: Path, inside: str, left_behind: tuple[str, ...]
+) -> None:
     root = made(tmp_path / "tiny-imagenet-200")
     for line in (root / "val" / "val_annotations.txt").read_text().splitlines():
         file, wnid, *_ = line.split("\t")
-        (root / "val" / wnid).mkdir(exist_ok=True)
-        (root / "val" / "images" / file).rename(root / "val" / wnid / file)
-    (root / "val" / "images").rmdir()
-    (root / "val" / "val_annotations.txt").unlink()
+        (root / "val" / wnid / inside).mkdir(parents=True, exist_ok=True)
+        (root / "val" / "images" / file).rename(root / "val" / wnid / inside / file)
+    if "images" not in left_behind:
+        (root / "val" / "images").rmdir()
+    if "val_annotations.txt" not in left_behind:
+        (root / "val" / "val_annotations.txt").unlink()
     check(read(tmp_path))
 
 

@@ -64,7 +64,7 @@ def from_files(root: Path, benchmark: Benchmark) -> Pictures:
     wnids = class_ids(files, benchmark.classes)
     found = {
         "train": class_folders(files, "train"),
-        "val": annotated(files) if ANNOTATIONS in files.files else class_folders(files, "val"),
+        "val": validation(files),
     }
     for part, count in (("train", benchmark.train), ("val", benchmark.test)):
         expect_classes(files.path(part), found[part], wnids)
@@ -91,6 +91,17 @@ def class_ids(files: Listing, count: int) -> list[str]:
         where = "wnids.txt" if "wnids.txt" in files.files else "train"
         raise UserError(f"{files.path(where)} has {len(wnids)} classes, not {count}")
     return wnids
+
+
+def validation(files: Listing) -> Classes:
+    """The classes in val/: by annotations while images are in val/images, else by folders.
+
+    Scripts that sort the images into class folders leave the annotations and val/images behind.
+    """
+    unsorted = any(name.startswith("val/images/") for name in files.files)
+    if ANNOTATIONS in files.files and unsorted:
+        return annotated(files)
+    return {wnid: names for wnid, names in class_folders(files, "val").items() if names}
 
 
 def annotated(files: Listing) -> Classes:
