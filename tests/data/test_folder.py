@@ -284,6 +284,24 @@ def test_given_splits_must_have_the_same_classes(
 
 
 @pytest.mark.parametrize(
+    "parts", [("train", "validation"), ("Training", "Testing"), ("train", "valid")]
+)
+def test_a_split_by_other_names_does_not_pass_for_classes(
+    tmp_path: Path, parts: tuple[str, str]
+) -> None:
+    for part in parts:
+        made(tmp_path / part)
+    first, second = sorted(parts)
+    with pytest.raises(UserError, match=rf"{first} and {second} look like a split.*: rename"):
+        folder.source(tmp_path)
+
+
+def test_one_class_may_be_named_like_a_part(tmp_path: Path) -> None:
+    made(tmp_path).joinpath("class 3").rename(tmp_path / "train")
+    assert folder.source(tmp_path).layout().class_names[-1] == "train"
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"image_size": 2}, r"image size 2: expected 8 to 1024"),

@@ -24,6 +24,8 @@ from bison_ocl.errors import UserError
 
 RULE = "folder 1, seed 0"
 SMALLEST, LARGEST = 8, 1024
+PARTS = {"train", "training", "test", "testing", "val", "valid", "validation"}
+"""usual names of the parts of a split, in lower case"""
 
 
 def source(
@@ -74,6 +76,7 @@ def drawn(files: Listing, held_out: float) -> tuple[Classes, Classes]:
     train: Classes = {}
     test: Classes = {}
     classes = class_folders(files)
+    expect_no_parts(str(files.place), classes)
     expect_at_least(str(files.place), classes, 2)
     for class_name, names in classes.items():
         inside = [name.removeprefix(f"{class_name}/") for name in names]
@@ -81,6 +84,16 @@ def drawn(files: Listing, held_out: float) -> tuple[Classes, Classes]:
         train[class_name] = [f"{class_name}/{name}" for name in inside if name not in chosen]
         test[class_name] = [f"{class_name}/{name}" for name in inside if name in chosen]
     return train, test
+
+
+def expect_no_parts(where: str, classes: Classes) -> None:
+    """Refuse a split by other names, whose parts would pass for classes."""
+    parts = [name for name in classes if name.lower() in PARTS]
+    if len(parts) > 1:
+        raise UserError(
+            f"{where}: {' and '.join(parts)} look like a split, not like classes: "
+            "rename them to train and test"
+        )
 
 
 def expect_at_least(where: str, classes: Classes, count: int) -> None:
