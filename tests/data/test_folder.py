@@ -82,6 +82,15 @@ def test_a_given_split_is_used_as_given(tmp_path: Path, part: str) -> None:
     assert (layout.train, layout.test, len(layout.class_names)) == (12, 8, 4)
 
 
+def test_a_given_split_takes_no_share(tmp_path: Path) -> None:
+    made(tmp_path / "pets" / "train", each=3)
+    made(tmp_path / "pets" / "test", each=2)
+    archive = zipped(tmp_path / "pets", tmp_path / "pets.zip", "pets/")
+    for place in (tmp_path / "pets", archive):
+        with pytest.raises(UserError, match=r"held-out share 0\.5: .* has test images; leave out"):
+            folder.source(place, held_out=0.5).layout()
+
+
 def test_images_may_lie_deeper_and_untidy(tmp_path: Path) -> None:
     made(tmp_path)
     save(tmp_path / "class 0" / "2019" / "Été.PNG")

@@ -23,37 +23,43 @@ from bison_ocl.data.storage.deferred import Deferred
 from bison_ocl.errors import UserError
 
 RULE = "folder 1, seed 0"
+SHARE = 0.2
+"""of the images of a class, held out by default"""
 SMALLEST, LARGEST = 8, 1024
 PARTS = {"train", "training", "test", "testing", "val", "valid", "validation"}
 """usual names of the parts of a split, in lower case"""
 
 
 def source(
-    path: Path, image_size: int = 32, tasks: int | None = None, held_out: float = 0.2
+    path: Path, image_size: int = 32, tasks: int | None = None, held_out: float | None = None
 ) -> Source:
-    """The images of a folder, all resized to one size."""
+    """The images of a folder, all resized to one size. held_out: SHARE if None"""
     if not SMALLEST <= image_size <= LARGEST:
         raise UserError(f"image size {image_size}: expected {SMALLEST} to {LARGEST} pixels")
-    if not 0 < held_out < 1:
+    if held_out is not None and not 0 < held_out < 1:
         raise UserError(f"held-out share {held_out}: expected a number between 0 and 1")
     if os.path.isfile(path):  # pathlib's would raise if the path is too long or forbidden
-        rules = {"rule": RULE, "side": image_size, "tasks": tasks, "held out": held_out}
+        share = held_out or SHARE
+        rules = {"rule": RULE, "side": image_size, "tasks": tasks, "held out": share}
         read = partial(from_files, path, image_size, tasks, held_out)
         return Deferred(f"folder:{path}", path, rules, read)
     return from_files(path, image_size, tasks, held_out)
 
 
-def from_files(path: Path, image_size: int, tasks: int | None, held_out: float) -> Pictures:
+def from_files(path: Path, image_size: int, tasks: int | None, held_out: float | None) -> Pictures:
     """The images of a folder or archive."""
     files = listing(path)
     given = {"train", "test"} <= files.folders or {"train", "val"} <= files.folders
-    train, test = as_given(files) if given else drawn(files, held_out)
+    if given and held_out is not None:
+        raise UserError(f"held-out share {held_out}: {path} has test images; leave out the share")
+    share = held_out or SHARE
+    train, test = as_given(files) if given else drawn(files, share)
     if len(train) < 2:
         raise UserError(f"{path} has {len(train)} class folders: expected at least 2")
     return Pictures(
         name=f"folder:{path}",
         files=files,
-        rule="as given 1" if given else f"{RULE}, {held_out}",
+        rule="as given 1" if given else f"{RULE}, {share}",
         side=image_size,
         tasks=task_count(len(train), tasks),
         class_names=tuple(train),
