@@ -32,6 +32,7 @@ from bison_ocl.experiments.train.runner import Job, claims_of
 from bison_ocl.files import checkpoint
 from bison_ocl.files.lock import claimed
 from tests.cli.calling import Call, Said, refused
+from tests.data.image_files import colour_of, save
 from tests.digits import shrunk, use
 from tests.experiments.disk import room_for
 
@@ -72,6 +73,19 @@ def test_averages_and_rules_are_scored_beside_the_methods_own(call: Call, tmp_pa
     refused(call(*words), "--also ld needs a memory")
     words = ["run", "gdumb", *SMALL, "--average", "0.9", "--out", tmp_path]
     refused(call(*words), "average has no effect on gdumb")
+
+
+def test_a_folder_is_the_same_dataset_however_its_path_is_written(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(8):
+        save(tmp_path / "pets" / "ab"[number % 2] / f"{number}.png", colour_of(number))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BISON_OCL_CACHE", str(tmp_path / "cache"))
+    for written in ("folder:pets", "folder:pets/", "folder:./pets"):
+        words = ["--memory", "10", "--set", "filters=1", "--out", "runs"]
+        assert call("run", "er", "--data", written, *words).status == 0
+    assert [record["data"] for record in records(tmp_path / "runs")] == ["folder:pets"]
 
 
 class Interrupted(SystemExit):

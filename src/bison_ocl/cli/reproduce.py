@@ -97,6 +97,7 @@ def reproduce(
         return
     if listed or not items:
         raise UserError("give an item, or --list alone to list the items")
+    from bison_ocl.data import plain_name
     from bison_ocl.experiments.plan.plan import Wanted, named, plan
     from bison_ocl.experiments.records.spec import parse_seeds
     from bison_ocl.methods import registered_name
@@ -104,7 +105,7 @@ def reproduce(
     wanted = Wanted(
         seeds=parse_seeds(seeds) if seeds is not None else (),
         methods=[registered_name(text) for text in parts("methods", methods)],
-        data=parts("data", data),
+        data=[plain_name(text) for text in parts("data", data)],
         memory=[whole_number("memory", part) for part in parts("memory", memory)],
         settings=assignments(settings),
     )

@@ -142,11 +142,13 @@ def run(
     sizes = [whole_number("memory", part) for part in parts("memory", memory)]
     check_positive(checkpoint_every=checkpoint_every, processes=processes)
     check_positive(seeds_at_once=seeds_at_once)
+    from bison_ocl.data import plain_name
     from bison_ocl.experiments.plan.grid import Grid
     from bison_ocl.experiments.plan.plan import merged
     from bison_ocl.experiments.plan.units import job_of
     from bison_ocl.methods import registered_name
 
+    data = plain_name(data)
     names = [registered_name(text) for text in parts("methods", method)]
     axes = values(settings or [], average, grid)
     memories = memory_sizes(sizes, axes.get("memory", ()))

@@ -29,6 +29,12 @@ DATASETS: dict[str, str] = {
 """Name to module of `sources`; the first line of the module describes the dataset."""
 
 
+def plain_name(name: str) -> str:
+    """A dataset's name as records keep it: a folder's path without `./` and a last `/`."""
+    kind, _, path = name.partition(":")
+    return f"{kind}:{Path(path)}" if path else name
+
+
 def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Dataset:
     """The dataset of that name; only its own module is imported.
 
