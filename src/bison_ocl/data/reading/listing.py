@@ -167,7 +167,10 @@ def opened(place: Path) -> zipfile.ZipFile:
     # A damaged directory can end in almost any exception.
     except Exception as error:
         file.close()
-        raise UserError(f"{place} is not a complete zip archive ({error}): get it again") from error
+        raise UserError(
+            f"{place} is not a complete zip archive ({error}): "
+            "get it again, or unpack another kind of archive"
+        ) from error
     most = MOST_UNPACKED + MOST_RATIO * place.stat().st_size
     budget = Budget(most, UserError(f"{place} unpacks to more than {most:,} bytes: get it again"))
     for member in archive.infolist():
