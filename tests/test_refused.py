@@ -12,12 +12,15 @@ from torch import Tensor
 
 from bison_ocl import Learner, tree
 from bison_ocl.batch import Batch
+from bison_ocl.contract.memory import poisoned
+from bison_ocl.contract.moments import held as in_use
 from bison_ocl.engine import capture
 from bison_ocl.engine.capture import Captured
 from bison_ocl.engine.eager import Eager
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run, Saving
+from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.lode import LODE
@@ -84,6 +87,22 @@ def test_a_refused_step_leaves_the_run_as_it_was(of: type[Method], where: str, a
         assert int(me.step) == step + 1
         assert same(before, held(me)) is refused
         assert set(new.y.tolist()) <= set(me.seen.nonzero()[:, 0].tolist())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_rows_that_a_refused_step_left_empty_are_never_read_nor_counted(name: str) -> None:
+    """From then on `filled` exceeds the rows in use, until the memory is full."""
+    method = sick(method_class(name), "loss", 1)
+    engine, me = Engine(method), begin(method, SICK_SEED, capacity=49)
+    news = batches(SICK_SEED)
+    for new in news:
+        bad, _ = engine.step(poisoned(me, 3), new)
+        me, _ = engine.step(me, new)
+        assert same(snapshot(bad.net), snapshot(me.net))
+        assert same(snapshot(in_use(bad)), snapshot(in_use(me)))
+    assert int(me.refused) == 1
+    pictures = {x.numpy().tobytes() for new in news for x in new.x}
+    assert all(x.numpy().tobytes() in pictures for x in in_use(me).memory.x)
 
 
 @each_fault

@@ -77,7 +77,19 @@ class Memory:
     def draw(self, key: Key, n: int) -> Tensor:
         """n distinct slots in use."""
         scores = uniform(key, (self.capacity,)).masked_fill(~self.used, -1.0)
-        return scores.topk(n).indices
+        return self.occupied(scores.topk(n).indices)
+
+    def occupied(self, slots: Tensor) -> Tensor:
+        """The slots, with the first one in place of those without an image.
+
+        After a refused step fewer rows are in use than `filled` says.
+        """
+        return torch.where(self.used[slots], slots, slots[0])
+
+    def free_first(self, slots: Tensor) -> Tensor:
+        """The slots of a batch, but the free rows for its first items, if there are any."""
+        turn = self.seen + torch.arange(len(slots), device=slots.device)
+        return torch.where(turn < self.capacity, turn, slots)
 
     def rows(self, slots: Tensor) -> Batch:
         return Batch(self.x[slots], self.y[slots])

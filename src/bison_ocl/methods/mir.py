@@ -86,7 +86,7 @@ def candidates(key: Key, memory: Memory, n: int, avoided: Tensor) -> Tensor:
     """
     labels = memory.y[: memory.capacity].clamp(0, len(avoided) - 1)  # empty rows hold any number
     late = avoided[labels].to(torch.float32) + 2 * (~memory.used)
-    return (uniform(key, (memory.capacity,)) - late).topk(n).indices
+    return memory.occupied((uniform(key, (memory.capacity,)) - late).topk(n).indices)
 
 
 def largest(harm: Tensor, n: int, avoided: Tensor) -> Tensor:

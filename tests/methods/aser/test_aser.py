@@ -157,6 +157,7 @@ def test_update_equals_a_plain_loop(tasks: int, closed: bool) -> None:
 def test_a_minority_has_less_of_the_memory_than_a_random_share() -> None:
     me = begin(ASER(), capacity=10)
     me.memory.y[:10] = torch.tensor([0, 0, 0, 0, 0, 0, 0, 1, 1, 3])
+    me = replace(me, memory=replace(me.memory, seen=torch.tensor(10)))
     y, counts = torch.tensor([0, 1, 2, 3]), torch.zeros(4)
     for _ in range(600):
         me = replace(me, step=me.step + 1)

@@ -59,11 +59,13 @@ class ASER(Method):
         if not memory.full:
             return super().retrieve(me, new)
         chosen = self.balanced(me, new, "candidates", memory.used)
-        others = self.balanced(me, new, "cooperative", ~chosen.mask(memory.capacity))
+        rest = memory.used & ~chosen.mask(memory.capacity)
+        others = self.balanced(me, new, "cooperative", rest)
         candidates, cooperative, adversarial = points(me, new, chosen, others)
         values = mean_value(cooperative, candidates, self.neighbours)
         values = values - mean_value(adversarial, candidates, self.neighbours)
-        return memory.rows(most_valuable(me.key("retrieve"), chosen, values, memory.capacity, n))
+        best = most_valuable(me.key("retrieve"), chosen, values, memory.capacity, n)
+        return memory.rows(memory.occupied(best))
 
     def settled_at(self, me: State) -> int:
         return me.memory.capacity
@@ -74,12 +76,13 @@ class ASER(Method):
         if not memory.full:
             return super().store(me, new)
         sample = self.balanced(me, new, "evaluation", memory.used)
-        others, n = ~sample.mask(memory.capacity), self.samples
+        others, n = memory.used & ~sample.mask(memory.capacity), self.samples
         held = at_random(me.key("exchange"), others, n * me.classes, n * classes)
         evaluation, rows, items = points(me, new, sample, held)
         evaluation = evaluation + replace(items, valid=minority(me, new.y, 1 / classes))
         values = knn_shapley(evaluation, rows + items, self.neighbours).sum(0)
-        return Write(exchange(held, values, memory.capacity), memory.seen + len(new))
+        slots = memory.free_first(exchange(held, values, memory.capacity))
+        return Write(slots, memory.seen + len(new))
 
     def balanced(self, me: State, new: Batch, name: str, allowed: Tensor) -> Draw:
         """Up to `samples` allowed rows of each class, and not all rows but a batch together."""
@@ -99,5 +102,6 @@ def points(me: State, new: Batch, *draws: Draw) -> list[Points]:
 
 def minority(me: State, y: Tensor, share: Tensor) -> Tensor:
     """Which labels have less of the memory than r ~ U(0, share), as a mask [B]."""
-    held = (y[:, None] == me.memory.y[: me.memory.capacity]).to(torch.float32).mean(1)
+    same = (y[:, None] == me.memory.y[: me.memory.capacity]) & me.memory.used
+    held = same.to(torch.float32).mean(1)
     return held < uniform(me.key("threshold"), ()) * share

@@ -29,9 +29,10 @@ def exchange(key: Key, memory: Memory, scores: Tensor, useful: Tensor) -> Write:
     held = memory.fields["score"][: memory.capacity]
     slots = victims(key.named("victims"), held, n)
     wins = uniform(key.named("exchange"), (n,)) < odds(held[slots], scores[:n])
-    slots = slots.masked_fill(~(wins & useful), memory.capacity)
+    slots = slots.masked_fill(~(wins & useful & memory.used[-1]), memory.capacity)
     rest = slots.new_full((len(scores) - n,), memory.capacity)
-    return Write(torch.cat([slots, rest]), memory.seen + len(scores), {"score": scores})
+    slots = memory.free_first(torch.cat([slots, rest]))
+    return Write(slots, memory.seen + len(scores), {"score": scores})
 
 
 def odds(held: Tensor, new: Tensor) -> Tensor:
