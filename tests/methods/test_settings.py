@@ -11,7 +11,7 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.bison import Bison
-from bison_ocl.methods.settings import configured, parse, settings_of
+from bison_ocl.methods.settings import configured, parse, settings_of, typed
 
 
 def test_defaults_are_the_papers_for_small_data() -> None:
@@ -149,3 +149,9 @@ def test_impossible_and_idle_settings_are_refused(
 
 def test_an_idle_setting_at_its_own_value_is_no_claim() -> None:
     assert configured("ocm", None, {"joint": False}).joint is False
+
+
+@pytest.mark.parametrize("hint", [str, list[int], int | None])
+def test_a_setting_of_another_type_is_refused(hint: object) -> None:
+    with pytest.raises(UserError, match="words is of type"):
+        typed("words", "any", hint)

@@ -62,6 +62,9 @@ def typed(name: str, value: Any, hint: Any) -> Any:
             raise UserError(f"{name}={value}: choose from {', '.join(map(str, choices))}")
         return value
     kind, *bounds = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    if kind not in WORDS:
+        shown = getattr(kind, "__name__", kind)
+        raise UserError(f"{name} is of type {shown}: expected bool, int, float or Literal")
     try:
         number = {bool: to_bool, int: to_count, float: to_number}[kind](value)
     except (ValueError, TypeError, OverflowError) as error:
