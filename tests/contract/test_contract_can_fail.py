@@ -13,13 +13,23 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
-from bison_ocl.contract import executions, learning, memory, pure, repeatable, settings, tracing
+from bison_ocl.contract import (
+    executions,
+    learning,
+    memory,
+    pure,
+    repeatable,
+    returned,
+    settings,
+    tracing,
+)
 from bison_ocl.contract.checks import CHECKS, Check, fault, results
 from bison_ocl.memory.memory import Write
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.method import Method, Update
 from bison_ocl.methods.nearest_mean import NearestMean
-from bison_ocl.state import State
+from bison_ocl.nets.net import Net
+from bison_ocl.state import Extras, State
 
 calls = count()
 
@@ -108,6 +118,47 @@ class StoresNothing(ER):
         return replace(write, slots=torch.full_like(write.slots, me.memory.capacity))
 
 
+class LosesInAVector(Scaled):
+    def scale(self, me: State, new: Batch) -> Tensor:
+        return torch.ones_like(new.y[:1])
+
+
+class LeavesGradientsOut(ER):
+    def update(self, me: State, new: Batch) -> Update:
+        found = super().update(me, new)
+        return replace(found, grads={"linear": found.grads["linear"]})
+
+
+class MisspellsItsExtra(ER):
+    def extra(self, net: Net, classes: int) -> Extras:
+        return {"count": torch.zeros(())}
+
+    def remember(self, me: State, old: Batch) -> Extras:
+        return {"cuont": me.extra["count"] + 1}
+
+
+class ForgetsItsField(ER):
+    def fields(self, net: Net, classes: int) -> dict[str, Tensor]:
+        return {"score": torch.zeros(())}
+
+
+class StoresHalf(ER):
+    def store(self, me: State, new: Batch) -> Write:
+        write = super().store(me, new)
+        assert write is not None
+        return replace(write, slots=write.slots[: len(new) // 2])
+
+
+class StoresTwoInARow(StoresNothing):
+    def store(self, me: State, new: Batch) -> Write:
+        return replace(super().store(me, new), slots=torch.arange(len(new)) // 2)
+
+
+class StoresOutside(StoresNothing):
+    def store(self, me: State, new: Batch) -> Write:
+        return replace(super().store(me, new), slots=torch.arange(len(new)) - 1)
+
+
 class ChangesItsBatch(ER):
     def update(self, me: State, new: Batch) -> Update:
         new.x.bitwise_not_()
@@ -161,6 +212,12 @@ class ForgetsTheType(ER):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SetByWords(ER):
+    title = "Mine"
+    words: str = "any"
+
+
+@dataclass(frozen=True, kw_only=True)
 class PresetOfNothing(ER):
     presets: ClassVar[dict[str, dict[str, float]]] = {"split-digits": {"beta": 1.0}}
 
@@ -190,6 +247,13 @@ FAULTS: list[tuple[Check, type[Method]]] = [
     (tracing.device, ForgetsTheDevice),
     (tracing.one_graph, CountsCalls),
     (tracing.fixed_form, Grows),
+    (returned.step, LosesInAVector),
+    (returned.step, LeavesGradientsOut),
+    (returned.step, MisspellsItsExtra),
+    (returned.step, ForgetsItsField),
+    (returned.step, StoresHalf),
+    (returned.step, StoresTwoInARow),
+    (returned.step, StoresOutside),
     (pure.predicting, MovesStatistics),
     (pure.unseen_classes, PredictsUnseen),
     (pure.steps_and_ends, ChangesItsBatch),
@@ -205,6 +269,7 @@ FAULTS: list[tuple[Check, type[Method]]] = [
     (executions.end_of_task_of_many, EndsElsewhereUnderVmap),
     (settings.declared, ElsewhereUnderVmap),
     (settings.declared, ForgetsTheType),
+    (settings.presets, SetByWords),
     (settings.presets, PresetOfNothing),
     (settings.read, ReadsNothing),
     (settings.read, IgnoresInVain),
@@ -227,6 +292,26 @@ def test_a_fault_is_one_line_whatever_is_raised() -> None:
     found = fault(pure.unseen_classes, PredictsUnseen())
     assert found == "Broken: an unseen class scores > −∞"
     assert "\n" not in str(fault(executions.scores_of_many, RaisesLines()))
+
+
+@pytest.mark.parametrize(
+    ("check", "broken", "line"),
+    [
+        (
+            returned.step,
+            LosesInAVector,
+            "the loss has shape [1]: return one number, such as a mean",
+        ),
+        (returned.step, StoresHalf, "`store` returns slots of shape [5] for 10 images"),
+        (
+            settings.presets,
+            SetByWords,
+            "words is of type str: expected bool, int, float or Literal",
+        ),
+    ],
+)
+def test_the_line_says_what_is_wrong(check: Check, broken: type[Method], line: str) -> None:
+    assert line in str(fault(check, broken()))
 
 
 def test_all_checks_are_made_of_a_method_that_breaks_some() -> None:

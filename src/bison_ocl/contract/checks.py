@@ -6,14 +6,23 @@ import warnings
 from collections.abc import Callable, Iterator
 from inspect import getdoc, getmodule
 
-from bison_ocl.contract import executions, learning, memory, pure, repeatable, settings, tracing
+from bison_ocl.contract import (
+    executions,
+    learning,
+    memory,
+    pure,
+    repeatable,
+    returned,
+    settings,
+    tracing,
+)
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import one_line
 
 Check = Callable[[Method], None]
 
 CHECKS: tuple[Check, ...] = (
-    *(settings.declared, settings.presets, settings.read),
+    *(settings.declared, settings.presets, returned.step, settings.read),
     *(executions.step_of_many, executions.end_of_task_of_many, executions.scores_of_many),
     *(executions.seed_among_others, executions.seeds_in_turn),
     *(repeatable.repeated, repeatable.resumed),
