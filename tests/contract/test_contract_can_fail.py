@@ -118,6 +118,29 @@ class StoresNothing(ER):
         return replace(write, slots=torch.full_like(write.slots, me.memory.capacity))
 
 
+class WritesItsMemory(ER):
+    def update(self, me: State, new: Batch) -> Update:
+        me.memory.x[0] = new.x[0]
+        return super().update(me, new)
+
+
+class PredictsByItsBatch(ER):
+    def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
+        return me.net(x, "linear", "batch").masked_fill(~me.seen, -float("inf"))
+
+
+class ScoresAtRandom(ER):
+    """Too little to change a prediction."""
+
+    def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
+        return super().predict(me, summary, x) + 1e-9 * next(calls)
+
+
+class ScoresFewerClasses(ER):
+    def predict(self, me: State, summary: Any, x: Tensor) -> Tensor:
+        return super().predict(me, summary, x)[:, :-1]
+
+
 class LosesInAVector(Scaled):
     def scale(self, me: State, new: Batch) -> Tensor:
         return torch.ones_like(new.y[:1])
@@ -255,6 +278,10 @@ FAULTS: list[tuple[Check, type[Method]]] = [
     (returned.step, StoresTwoInARow),
     (returned.step, StoresOutside),
     (pure.predicting, MovesStatistics),
+    (pure.predicting, ScoresAtRandom),
+    (pure.images_alone, PredictsByItsBatch),
+    (pure.unseen_classes, ScoresFewerClasses),
+    (pure.steps_and_ends, WritesItsMemory),
     (pure.unseen_classes, PredictsUnseen),
     (pure.steps_and_ends, ChangesItsBatch),
     (pure.steps_and_ends, ChangesItsState),
@@ -303,6 +330,8 @@ def test_a_fault_is_one_line_whatever_is_raised() -> None:
             "the loss has shape [1]: return one number, such as a mean",
         ),
         (returned.step, StoresHalf, "`store` returns slots of shape [5] for 10 images"),
+        (pure.steps_and_ends, WritesItsMemory, "a hook writes into the memory: return a Write"),
+        (pure.unseen_classes, ScoresFewerClasses, "[60, 5], for images and classes [60, 6]"),
         (
             settings.presets,
             SetByWords,

@@ -26,7 +26,7 @@ CHECKS: tuple[Check, ...] = (
     *(executions.step_of_many, executions.end_of_task_of_many, executions.scores_of_many),
     *(executions.seed_among_others, executions.seeds_in_turn),
     *(repeatable.repeated, repeatable.resumed),
-    *(pure.predicting, pure.unseen_classes, pure.steps_and_ends),
+    *(pure.predicting, pure.images_alone, pure.unseen_classes, pure.steps_and_ends),
     *(memory.stream_images, memory.empty_rows),
     *(tracing.host_reads, tracing.device, tracing.one_graph, tracing.fixed_form),
     *(learning.beats_chance, learning.grows, learning.keeps_growing),

@@ -21,11 +21,21 @@ def predicting(method: Method) -> None:
     engine, test = Engine(method), held_out(classes=CLASSES)
     for me, _ in moments(method):
         before, images = snapshot(me), snapshot(test)
-        first = engine.confusion(me, test)
+        first = engine.scores(me, engine.summarise(me), test.x)
         demand(same(before, snapshot(me)), "predicting changes the state")
         demand(same(images, snapshot(test)), "predicting changes the images")
-        demand(torch.equal(first, engine.confusion(me, test)), "asked again, it predicts other")
-        demand(torch.equal(first.sum(1), torch.bincount(test.y)), "some image has no prediction")
+        again = engine.scores(me, engine.summarise(me), test.x)
+        demand(torch.equal(first, again), "asked again, its scores differ")
+
+
+def images_alone(method: Method) -> None:
+    """The scores of an image do not depend on the images beside it."""
+    engine, test = Engine(method), held_out(classes=CLASSES)
+    for me, _ in moments(method):
+        summary = engine.summarise(me)
+        among, apart = (engine.scores(me, summary, x) for x in (test.x, test.x[::7]))
+        complaint = 'the images beside it change a score: predict in mode "eval"'
+        torch.testing.assert_close(among[::7], apart, rtol=1e-10, atol=1e-12, msg=complaint)
 
 
 def unseen_classes(method: Method) -> None:
@@ -33,13 +43,20 @@ def unseen_classes(method: Method) -> None:
     engine, test = Engine(method), held_out(classes=CLASSES)
     for me, _ in moments(method)[1:]:
         scores = engine.scores(me, engine.summarise(me), test.x)
+        shape, expected = list(scores.shape), [len(test), CLASSES]
+        demand(shape == expected, f"scores have shape {shape}, for images and classes {expected}")
         demand(bool((scores[:, ~me.seen] == -float("inf")).all()), "an unseen class scores > −∞")
         demand(bool(me.seen[scores.argmax(1)].all()), "an unseen class is predicted")
         demand(not bool(scores.isnan().any()), "a score is NaN")
 
 
 def steps_and_ends(method: Method) -> None:
-    """A step and the end of a task change only the memory in place."""
+    """A step and the end of a task change only the memory in place, and no hook changes it."""
+    for me, new in moments(method):
+        rows = snapshot(me.memory)
+        Engine(method).learn(me, new)
+        kept = same(rows, snapshot(me.memory))
+        demand(kept, "a hook writes into the memory: return a Write from `store`")
     for me, new in moments(method):
         before, images = snapshot(without_memory(me)), snapshot(new)
         Engine(method).step(me, new)
