@@ -176,6 +176,36 @@ def test_wandb_writes_blocks_of_points_and_replaces_a_run_that_was_cut_off(
     assert not list(tmp_path.glob("running-*"))
 
 
+def logs_in(kind: str, out: Path) -> int:
+    """The number of logs that a viewer of the tracker shows."""
+    if kind == "mlflow":
+        with mlflow.opened(mlflow.default(out)) as (client, where):
+            return len(client.search_runs([where]))
+    files = {"tensorboard": "tensorboard/*", "wandb": "wandb/wandb/offline-run-*"}
+    return len(list(out.glob(files[kind])))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "tensorboard",
+        pytest.param("mlflow", marks=pytest.mark.slow),
+        pytest.param("wandb", marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_that_was_finished_without_the_tracker_leaves_no_interrupted_log(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MLFLOW_TRACKING_URI", "WANDB_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(Stop):
+        trained(job(tmp_path), tracker(kind, tmp_path, fail), stop_at(2))
+    assert logs_in(kind, tmp_path) == 1
+    (record,) = run(job(tmp_path, resume=True), unwatched, lambda _: None)
+    tracker(kind, tmp_path, fail).keep_all([record])
+    assert logs_in(kind, tmp_path) == 1
+
+
 @pytest.mark.slow
 def test_a_wandb_run_is_finished_when_its_file_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -81,7 +81,7 @@ class Tracker:
 
     def _update(self, update: RunUpdate) -> None:
         if update.run not in self.logs:
-            name = f"{update.run}-{self.suffix}"
+            name = self._unfinished(update.run)
             self.logs[update.run] = self.backend.begin(name, update.settings, self.place)
         self.logs[update.run].add(update.curves)
 
@@ -93,7 +93,12 @@ class Tracker:
             log.finish(logged)
             del self.logs[record.name]
         elif not self.backend.is_kept(logged.name, self.place):
+            self.backend.discard(self._unfinished(record.name), self.place)
             self.backend.keep(logged, self.place)
+
+    def _unfinished(self, run: str) -> str:
+        """The name of a run's log until its record is there."""
+        return f"{run}-{self.suffix}"
 
     def _stop(self) -> None:
         while self.logs:

@@ -76,13 +76,19 @@ def begin(name: str, settings: Settings, uri: str) -> RunLog:
     """The log of a run from now on; replaces what an interrupted command has left."""
     from mlflow.entities import Param
 
+    discard(name, uri)
     with opened(uri) as (client, where):
-        for run in client.search_runs([where], f"tags.`{TAG}` = '{name}'"):
-            client.delete_run(run.info.run_id)
         run = client.create_run(where, run_name=name, tags={TAG: name})
         params = [Param(name, str(value)) for name, value in settings.items()]
         client.log_batch(run.info.run_id, params=params)
     return MlflowRun(run.info.run_id, uri)
+
+
+def discard(name: str, uri: str) -> None:
+    """Delete what an interrupted command has left of a run."""
+    with opened(uri) as (client, where):
+        for run in client.search_runs([where], f"tags.`{TAG}` = '{name}'"):
+            client.delete_run(run.info.run_id)
 
 
 def keep(logged: LoggedRecord, uri: str) -> None:

@@ -31,9 +31,13 @@ def is_kept(name: str, folder: str) -> bool:
 
 def begin(name: str, settings: Settings, folder: str) -> RunLog:
     """The log of a run from now on; replaces what an interrupted command has left."""
-    place = Path(folder) / name
-    shutil.rmtree(place, ignore_errors=True)
-    return Events(place)
+    discard(name, folder)
+    return Events(Path(folder) / name)
+
+
+def discard(name: str, folder: str) -> None:
+    """Remove what an interrupted command has left of a run."""
+    shutil.rmtree(Path(folder) / name, ignore_errors=True)
 
 
 def keep(logged: LoggedRecord, folder: str) -> None:

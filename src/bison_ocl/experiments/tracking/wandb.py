@@ -50,10 +50,9 @@ def begin(name: str, settings: Settings, folder: str) -> RunLog:
     """The log of a run from now on; replaces what an interrupted command has left offline."""
     import wandb
 
+    discard(name, folder)
     running = Path(folder) / RUNNING.format(name)
     with errors(folder):
-        if running.exists() and mode() == "offline":
-            shutil.rmtree(offline_run(folder, running.read_text()), ignore_errors=True)
         run = wandb.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
             name=name,
@@ -67,6 +66,16 @@ def begin(name: str, settings: Settings, folder: str) -> RunLog:
         )
         running.write_text(Path(run.dir).parent.name)
     return WandbRun(run, running, folder)
+
+
+def discard(name: str, folder: str) -> None:
+    """Remove what an interrupted command has left of a run offline."""
+    running = Path(folder) / RUNNING.format(name)
+    with errors(folder):
+        if running.exists():
+            if mode() == "offline":
+                shutil.rmtree(offline_run(folder, running.read_text()), ignore_errors=True)
+            running.unlink()
 
 
 def offline_run(folder: str, name: str) -> Path:
