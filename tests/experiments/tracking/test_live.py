@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -355,6 +357,61 @@ def test_a_folder_that_vanishes_is_one_line(tmp_path: Path) -> None:
     tracking.keep(made_up.record(seed=0))
     assert len(said) == 1
     assert "results are kept" in said[0]
+
+
+def failing_half_way(kind: str, out: Path, after: Callable[[], None]) -> list[str]:
+    """What a tracker says whose place is destroyed after the first task of a run."""
+    said, pauses = list[str](), iter(range(TASKS))
+
+    def destroy(_: object) -> None:
+        if next(pauses) == 0:
+            after()
+
+    trained(job(out), tracker(kind, out, said.append), destroy)
+    return said
+
+
+def test_tensorboard_that_fails_half_way_prints_no_traceback(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "tensorboard"
+
+    def destroy() -> None:
+        place.rename(tmp_path / "elsewhere")
+        place.write_text("a file")
+
+    (line,) = failing_half_way("tensorboard", tmp_path, destroy)
+    assert "Not a directory; results are kept" in line
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_mlflow_that_fails_half_way_prints_no_traceback(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+    def destroy() -> None:
+        with sqlite3.connect(tmp_path / "mlflow.db") as database:
+            database.execute("DROP TABLE metrics")
+        database.close()
+
+    (line,) = failing_half_way("mlflow", tmp_path, destroy)
+    assert "no such table: metrics; results are kept" in line
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_log_files_of_wandb_on_a_full_disk_print_no_traceback(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "raiseExceptions", True)
+    tracker("wandb", tmp_path, fail)
+    line = logging.LogRecord("wandb", logging.INFO, "", 0, "logging to debug.log", None, None)
+    full = open("/dev/full", "w")  # noqa: SIM115  its close fails, too
+    logging.StreamHandler(full).handle(line)
+    with suppress(OSError):
+        full.close()
+    assert capfd.readouterr().err == ""
 
 
 def test_an_interrupted_command_leaves_no_writer_open(tmp_path: Path) -> None:

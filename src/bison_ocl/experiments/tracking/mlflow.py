@@ -44,6 +44,9 @@ QUIET = {
 
 SQLITE = "sqlite:///"
 
+DATABASE_LOGGER = "mlflow.store.db.utils"
+"""logs the traceback of every error that it raises, too"""
+
 
 def default(out: Path) -> str:
     """$MLFLOW_TRACKING_URI, or a database in the folder of the results."""
@@ -153,9 +156,15 @@ def opened(uri: str) -> Iterator[tuple[MlflowClient, str]]:
     from sqlalchemy.exc import SQLAlchemyError
 
     logging.getLogger("mlflow").setLevel(logging.WARNING)
+    logging.getLogger(DATABASE_LOGGER).setLevel(logging.CRITICAL)
     try:
         client = MlflowClient(tracking_uri=uri)
         yield client, experiment(client, uri)
     except (MlflowException, SQLAlchemyError, OSError) as error:
-        why = str(error).partition("\n")[0]
-        raise UserError(f"cannot track in {uri}: {why}; results are kept") from error
+        raise UserError(f"cannot track in {uri}: {reason(error)}; results are kept") from error
+
+
+def reason(error: Exception) -> str:
+    """The words of the database, if it raised the error, else the first line of the error."""
+    raised = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None)
+    return str(raised or error).partition("\n")[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import threading
+from functools import cache
 from pathlib import Path
 
 from bison_ocl.errors import UserError
@@ -22,6 +24,19 @@ def check(folder: str) -> None:
     import torch.utils.tensorboard  # noqa: F401
 
     check_writable(Path(folder), "--track")
+    quiet_writers()
+
+
+@cache
+def quiet_writers() -> None:
+    """Let a writer thread of TensorBoard end without a traceback: `flush` raises its error."""
+    others = threading.excepthook
+
+    def hook(error: threading.ExceptHookArgs) -> None:
+        if not type(error.thread).__module__.startswith("tensorboard."):
+            others(error)
+
+    threading.excepthook = hook
 
 
 def is_kept(name: str, folder: str) -> bool:

@@ -5,6 +5,7 @@ Offline unless WANDB_MODE says otherwise; WANDB_PROJECT and WANDB_ENTITY choose 
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import time
@@ -39,6 +40,7 @@ def check(folder: str) -> None:
     import wandb  # noqa: F401
 
     check_writable(Path(folder), "--track")
+    logging.raiseExceptions = False  # W&B's own log files meet a full disk, too
 
 
 def is_kept(name: str, folder: str) -> bool:
