@@ -84,7 +84,7 @@ class Memory:
 
         After a refused step fewer rows are in use than `filled` says.
         """
-        return torch.where(self.used[slots], slots, slots[0])
+        return torch.where(slots < self.seen, slots, slots[0])
 
     def free_first(self, slots: Tensor) -> Tensor:
         """The slots of a batch, but the free rows for its first items, if there are any."""
