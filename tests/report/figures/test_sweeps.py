@@ -132,3 +132,19 @@ def test_a_sweep_has_a_figure_among_the_files() -> None:
 def test_what_is_no_number_or_does_not_vary_is_not_swept() -> None:
     assert swept(list(of("demo"))) == []
     assert swept(with_settings({"joint": True}, {"joint": False})) == []
+
+
+def test_values_of_different_orders_are_on_a_logarithmic_axis() -> None:
+    orders = [{"lr": lr} for lr in (0.1, 0.0001, 0.001, 0.01)]
+    (line,) = swept(with_settings(*orders))
+    assert (line.x.log, line.x.ticks) == (True, [0.0001, 0.001, 0.01, 0.1])
+    for others in ([{"lr": 0.1}, {"lr": 0.05}], [{"lr": 0}, *orders]):
+        (linear,) = swept(with_settings(*others))
+        assert not linear.x.log
+        assert linear.scale != line.scale
+
+
+def test_ticks_of_close_values_do_not_touch() -> None:
+    (line,) = swept(with_settings(*({"lr": lr} for lr in (0, 0.0001, 0.001, 0.1, 1))))
+    assert line.x.ticks == [0, 0.1, 1]
+    assert len(series(line, "ER").x) == 5

@@ -23,6 +23,10 @@ NAMES = {
 }
 FLAT = 32
 """buffer batch beyond which the paper sees little gain"""
+WIDE = 10
+"""largest over smallest value from which an axis is logarithmic"""
+ROOM = 0.07
+"""of a tick, as a share of its axis"""
 FRAMES = "Means over runs. Solid frame: the best cell."
 CHOICE = "Dashed frame: the settings that the paper uses."
 
@@ -97,6 +101,17 @@ def values(lines: Sequence[Experiment], name: str) -> list[float]:
     return sorted({line.first.settings[name] for line in lines})
 
 
+def axis_of(name: str, tried: Sequence[float]) -> Axis:
+    """The axis of a setting, in order of its values; logarithmic where they differ by orders."""
+    log = tried[0] > 0 and tried[-1] >= WIDE * tried[0]
+    places = np.log(tried) if log else np.array(tried)
+    kept = [0]
+    for number, place in enumerate(places):
+        if place - places[kept[-1]] > ROOM * (places[-1] - places[0]):
+            kept.append(number)
+    return Axis(NAMES.get(name, name), ticks=[tried[number] for number in kept], log=bool(log))
+
+
 def over_one(panel: Panel, lines: Sequence[Experiment], name: str, measure: Measure) -> Chart:
     """A line per method, and the paper's numbers as hollow points."""
     methods = dict.fromkeys(line.method for line in lines)
@@ -105,8 +120,8 @@ def over_one(panel: Panel, lines: Sequence[Experiment], name: str, measure: Meas
         for method in methods
         for one in swept([x for x in lines if x.method == method], name, measure)
     ]
-    x = Axis(NAMES.get(name, name), ticks=values(lines, name))
-    y, scale = Axis(f"{measure.label} (%)"), f"{panel.place.data}, {measure.name} over {name}"
+    x, y = axis_of(name, values(lines, name)), Axis(f"{measure.label} (%)")
+    scale = f"{panel.place.data}, {measure.name} over {name}" + ", logarithmic" * x.log
     return Chart(panel.title, x, y, drawn, notes=[THIN], scale=scale)
 
 
