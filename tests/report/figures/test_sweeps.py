@@ -148,3 +148,18 @@ def test_ticks_of_close_values_do_not_touch() -> None:
     (line,) = swept(with_settings(*({"lr": lr} for lr in (0, 0.0001, 0.001, 0.1, 1))))
     assert line.x.ticks == [0, 0.1, 1]
     assert len(series(line, "ER").x) == 5
+
+
+def test_the_runs_of_a_sweep_are_those_of_its_own_methods() -> None:
+    found = with_settings({"lr": 0.1}, {"lr": 0.05})
+    (line,) = swept([r for r in found if r.method != "er" or r.seed == 0])
+    assert line.title.endswith("n = 1")
+
+
+def test_maps_of_several_methods_name_them() -> None:
+    both = [{"lr": lr, "stream_batch": size} for lr in (0.05, 0.1) for size in (5, 10)]
+    found = with_settings(*both)
+    mine = {"method": "mine", "method_title": "Mine"}
+    er, other = swept([*found, *(replace(r, **mine) for r in found if r.method == "er")])
+    assert er.title.startswith("ER, n = 2\n")
+    assert other.title.startswith("Mine, n = 2\n")

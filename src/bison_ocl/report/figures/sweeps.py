@@ -122,7 +122,7 @@ def over_one(panel: Panel, lines: Sequence[Experiment], name: str, measure: Meas
     ]
     x, y = axis_of(name, values(lines, name)), Axis(f"{measure.label} (%)")
     scale = f"{panel.place.data}, {measure.name} over {name}" + ", logarithmic" * x.log
-    return Chart(panel.title, x, y, drawn, notes=[THIN], scale=scale)
+    return Chart(Panel(tuple(lines)).title, x, y, drawn, notes=[THIN], scale=scale)
 
 
 def swept(lines: Sequence[Experiment], setting: str, measure: Measure) -> list[Series]:
@@ -149,7 +149,11 @@ def over_two(
     """A map of the means; frames mark the best cell and the paper's choice."""
     rows, columns = values(lines, down), values(lines, across)
     means = np.full((len(rows), len(columns)), np.nan)
-    title, frames = panel.title, []
+    first, alone = lines[0].first, Panel(tuple(lines))
+    several = len({line.method for line in panel.lines}) > 1
+    name = method_name(first.method, first.method_title)
+    title = f"{name}, {alone.seeds}\n{alone.where}" if several else alone.title
+    frames = []
     for line in lines:
         settings = line.first.settings
         row, column = rows.index(settings[down]), columns.index(settings[across])
