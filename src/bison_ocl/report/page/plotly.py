@@ -10,6 +10,7 @@ from typing import Any
 from bison_ocl.look import Look
 from bison_ocl.report.figures.chart import Axis, Chart, Guide, Series
 from bison_ocl.report.figures.point_names import named, offsets
+from bison_ocl.report.figures.short_names import with_short_names
 
 Json = dict[str, Any]
 SYMBOLS = {
@@ -44,6 +45,7 @@ WIDE, NARROW = (850, 340), (260, 320)
 
 def figure(chart: Chart) -> Json:
     """Traces and layout. `meta` holds the method whose box switches a trace, and its band."""
+    (chart,) = with_short_names([chart])
     guides = [label(guide) for guide in chart.guides if guide.text]
     layout = {
         "xaxis": axis(chart.x),

@@ -14,8 +14,9 @@ from matplotlib.patches import Patch
 
 from bison_ocl.look import GREY
 from bison_ocl.report.figures.chart import Chart, Series
-from bison_ocl.report.figures.drawing.panel import draw, name_points, shortened
+from bison_ocl.report.figures.drawing.panel import draw, name_points
 from bison_ocl.report.figures.drawing.style import common_look, plotted
+from bison_ocl.report.figures.short_names import with_short_names
 
 MOST_COLUMNS = 3
 WIDTH, HEIGHT = 4.8, 3.8
@@ -31,6 +32,7 @@ PER_INCH = 15
 @common_look()
 def figure(charts: Sequence[Chart], width: float | None = None) -> Figure:
     """The charts as panels of one figure. width: in inches, instead of 4.8 per panel."""
+    charts = with_short_names(charts)
     made, places = grid(charts, width)
     for chart, axes in zip(charts, places, strict=True):
         draw(made, axes, with_common_shades(chart, charts))
@@ -98,7 +100,7 @@ def legend(made: Figure, series: Sequence[Series], width: float | None) -> None:
     if not listed:
         return
     handles = [handle(one) for one in listed]
-    entry = 0.55 + 0.08 * max(len(shortened(one.name)) for one in listed)
+    entry = 0.55 + 0.08 * max(len(one.name) for one in listed)
     if len(made.axes) == 1 and len(handles) > FEW and width is None:
         made.set_figwidth(made.get_figwidth() + entry)
         made.legend(handles=handles, loc="outside right upper")
@@ -108,11 +110,10 @@ def legend(made: Figure, series: Sequence[Series], width: float | None) -> None:
 
 
 def handle(series: Series) -> Line2D | Patch:
-    name = shortened(series.name)
     if series.kind == "bar":
-        return Patch(color=series.look.colour, label=name)
+        return Patch(color=series.look.colour, label=series.name)
     alone = {"linestyle": ""} if series.kind == "points" else {}
-    return Line2D([], [], label=name, **plotted(series.look) | alone)
+    return Line2D([], [], label=series.name, **plotted(series.look) | alone)
 
 
 def lay_out(made: Figure) -> None:

@@ -17,11 +17,12 @@ from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, Series
 from bison_ocl.report.figures.curves import MOST_BANDS
 from bison_ocl.report.figures.drawing.style import DARK, plotted
 from bison_ocl.report.figures.point_names import named, offsets
+from bison_ocl.report.figures.short_names import NAME, shortened
 
 THICK = 0.7
 """of a bar, in rows"""
-NAME, TITLE = 30, 60
-"""characters of a name, and of a line of a title, that have room"""
+TITLE = 60
+"""characters of a line of a title that have room"""
 CENTRED: dict[str, Any] = {"horizontalalignment": "center", "verticalalignment": "center"}
 FRAMES: dict[str, dict[str, Any]] = {
     "largest error": {
@@ -88,7 +89,7 @@ def label(axis: Any, described: Axis) -> None:
         axis._set_axes_scale("log", base=2)
         axis.set_minor_locator(NullLocator())
     if described.names:
-        axis.set_ticks(range(len(described.names)), map(shortened, described.names))
+        axis.set_ticks(range(len(described.names)), map(folded, described.names))
     elif described.ticks:
         axis.set_ticks(described.ticks, [f"{tick:g}" for tick in described.ticks])
 
@@ -199,7 +200,10 @@ def name_points(axes: Axes, points: Sequence[Series]) -> None:
         label.set_in_layout(False)  # it was placed in the layout there is
 
 
-def shortened(text: str, longest: int = NAME) -> str:
-    """A long text with most of its start, which names it, and its end, which tells it apart."""
-    end = longest // 3
-    return text if len(text) <= longest else f"{text[: longest - end]}…{text[-end:]}"
+def folded(name: str) -> str:
+    """A name that is too long for one line in two, parted at the space nearest to its middle."""
+    spaces = [place for place, sign in enumerate(name) if sign == " "]
+    if len(name) <= NAME or not spaces:
+        return name
+    middle = min(spaces, key=lambda place: abs(place - len(name) / 2))
+    return f"{name[:middle]}\n{name[middle + 1 :]}"
