@@ -123,6 +123,19 @@ def test_a_long_title_keeps_the_dataset_and_the_end() -> None:
     assert second == "ER"
 
 
+@pytest.mark.parametrize("width", [None, 3.25])
+def test_no_title_leaves_its_column(width: float | None) -> None:
+    rows = Axis(names=["BISON (beta=0.05, lambda=0.1)"])
+    bars = [Series("training", PLAIN, [1.0], [0], "bar")]
+    wide = "Split Digits, validated on 10 %, blurry:disjoint=50, M = 50, n = 2"
+    made = figure([Chart(title, Axis(), rows, bars) for title in (wide, "T", f"{wide}\nER")], width)
+    column = made.get_window_extent().width / (3 if width is None else 1)
+    for place, axes in enumerate(made.axes):
+        title, left = axes.title.get_window_extent(), place * column * (width is None)
+        assert left <= title.x0 < title.x1 <= left + column
+        assert axes.get_title().split("\n")[0].endswith(("M = 50, n = 2", "T"))
+
+
 def test_a_guide_outside_the_panel_takes_no_room() -> None:
     point = Series("A", PLAIN, [15.0, 19.0], [18.7, 18.8], "points")
     near = Axis("across", limits=(15, 19))

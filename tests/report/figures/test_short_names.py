@@ -36,7 +36,7 @@ def test_settings_that_all_variants_share_go_first() -> None:
 
 def test_a_variant_alone_keeps_its_start_and_its_end() -> None:
     (short,) = short_names(["ER (stream_batch=20, filters=1, lr=0.1)"]).values()
-    assert len(short) == NAME + 1
+    assert len(short) == NAME
     assert short.startswith("ER (stream_batch=20")
     assert short.endswith("lr=0.1)")
 

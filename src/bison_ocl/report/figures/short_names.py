@@ -13,7 +13,7 @@ from bison_ocl.report.figures.chart import Axis, Chart, Series
 
 NAME = 30
 """characters that have room, if names so short differ"""
-MORE = 12
+MORE = 15
 """characters that names get where they do not; fewer would hide what differs within a setting"""
 VARIANT = re.compile(r"(?P<name>.*) \((?P<settings>\w+=.*)\)(?P<rest>.*)")
 
@@ -78,4 +78,4 @@ def settings_of(variant: re.Match[str]) -> list[str]:
 def shortened(text: str, longest: int = NAME) -> str:
     """A long text with most of its start, which names it, and its end, which tells it apart."""
     end = longest // 3
-    return text if len(text) <= longest else f"{text[: longest - end]}…{text[-end:]}"
+    return text if len(text) <= longest else f"{text[: longest - end - 1]}…{text[-end:]}"

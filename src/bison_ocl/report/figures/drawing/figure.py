@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from bison_ocl.look import GREY
 from bison_ocl.report.figures.chart import Chart, Series
-from bison_ocl.report.figures.drawing.panel import draw, name_points
+from bison_ocl.report.figures.drawing.panel import draw, keep_title_inside, name_points
 from bison_ocl.report.figures.drawing.style import common_look, plotted
 from bison_ocl.report.figures.short_names import with_short_names
 
@@ -43,6 +43,7 @@ def figure(charts: Sequence[Chart], width: float | None = None) -> Figure:
     made.supxlabel(text, fontsize=8, color=GREY)
     lay_out(made)
     for chart, axes in zip(charts, places, strict=True):
+        keep_title_inside(axes)
         name_points(axes, chart.series)
     return made
 

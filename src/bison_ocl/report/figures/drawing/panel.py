@@ -23,6 +23,8 @@ THICK = 0.7
 """of a bar, in rows"""
 TITLE = 60
 """characters of a line of a title that have room"""
+EDGE = 0.01
+"""of a column, beside a title"""
 CENTRED: dict[str, Any] = {"horizontalalignment": "center", "verticalalignment": "center"}
 FRAMES: dict[str, dict[str, Any]] = {
     "largest error": {
@@ -80,6 +82,24 @@ def describe(axes: Axes, chart: Chart) -> None:
         axes.set_ylim(len(chart.y.names) - 0.5, -0.5)
     if chart.map is None:
         axes.grid(axis="x" if chart.y.names else "y" if not chart.shade else "both")
+
+
+def keep_title_inside(axes: Axes) -> None:
+    """Move a title that would leave its column of the figure, or cut it; the layout must be done.
+
+    A panel with long names of rows lies at the right of its column.
+    """
+    place, figure = axes.get_subplotspec(), axes.figure
+    assert place is not None
+    wide = figure.get_window_extent().width / place.get_gridspec().ncols
+    left, room = (place.colspan.start + EDGE) * wide, (1 - 2 * EDGE) * wide
+    lines, title = axes.get_title().split("\n"), axes.title.get_window_extent().width
+    if title > room:
+        fits = int(max(map(len, lines)) * room / title) - 1
+        axes.title.set_text("\n".join(shortened(line, fits) for line in lines))
+    half, panel = axes.title.get_window_extent().width / 2, axes.get_window_extent()
+    middle = min(max(panel.x0 + panel.width / 2, left + half), left + room - half)
+    axes.title.set_x((middle - panel.x0) / panel.width)
 
 
 def label(axis: Any, described: Axis) -> None:
