@@ -13,7 +13,7 @@ from bison_ocl.look import BLACK, Look
 from bison_ocl.report.figures.chart import Chart, NotShown, Series
 from bison_ocl.report.figures.drawing.figure import figure
 from bison_ocl.report.figures.interplay import interplay
-from bison_ocl.report.figures.point_names import HALF, LETTER, offsets
+from bison_ocl.report.figures.point_names import CLEAR, HALF, LETTER, offsets
 from bison_ocl.report.study.entry import by_own_rule
 from bison_ocl.report.study.measures import AF
 from tests.report.figures.charted import chart, charts, notes, of, percent, records
@@ -75,7 +75,7 @@ def test_every_point_is_named_and_names_do_not_cover_each_other() -> None:
     ]
 
 
-def test_a_name_is_nearer_to_its_own_point_than_to_any_other_or_tied_to_it() -> None:
+def test_a_name_is_clearly_nearest_to_its_own_point_or_tied_to_it() -> None:
     """A cluster: where each name would fit best, it is nearer to a neighbour of its point."""
     where = {"ALPHA": (50, 50), "BETA": (56, 53), "GAMMA": (46, 55), "DELTA": (53, 45)}
     shown = [
@@ -87,7 +87,19 @@ def test_a_name_is_nearer_to_its_own_point_than_to_any_other_or_tied_to_it() -> 
     for own, (one, (across, up, tied)) in enumerate(zip(shown, found, strict=True)):
         half = [LETTER * len(one.text) / 2, HALF]
         away = np.maximum(0, np.abs(centres - centres[own] - [across, up]) - half)
-        assert tied or int(np.linalg.norm(away, axis=1).argmin()) == own, one.text
+        distances = np.linalg.norm(away, axis=1)
+        assert tied or np.delete(distances, own).min() >= distances[own] + CLEAR, one.text
+
+
+def test_a_name_keeps_off_a_neighbour_if_there_is_a_clear_place() -> None:
+    """BISON has room at the left only: at the upper left it would stand beside SCR's point."""
+    where = {"BISON": (50, 50), "SCR": (57, 60), "PCR": (65, 50), "ER": (63, 42)}
+    shown = [
+        Series(name, Look(BLACK, "o"), [x], [y], "points", text=name)
+        for name, (x, y) in where.items()
+    ]
+    (across, up, tied), *_ = offsets(shown, (0, 100), (0, 100), 100, 100)
+    assert (across < 0, round(up), tied) == (True, 0, False)
 
 
 def test_a_method_without_a_reference_is_left_out() -> None:

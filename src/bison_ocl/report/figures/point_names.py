@@ -1,6 +1,6 @@
 """Positions of names near their points, where they cover neither each other nor a point.
 
-A name that is nearer to another point than to its own is tied to its own by a line.
+A name that is not clearly nearest to its own point is tied to it by a line.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ RING = np.repeat(RINGS, len(ANGLES))
 """of each position that is tried [N]"""
 WAY: Floats = np.tile(np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1), (len(RINGS), 1))
 """direction of each position that is tried [N, 2]"""
+CLEAR = 6
+"""how much farther any other point must be, in points"""
 LETTER, HALF = 5.6, 5.5
 """width of a letter and half the height of a line, in points"""
 MARGIN = 3
@@ -56,18 +58,21 @@ def offsets(
         ways = WAY * (RING[:, None] + half)  # an ellipse, as wide as the name
         boxes = np.hstack([point + ways - half, point + ways + half])
         elsewhere = misread(boxes, centres, own)
-        best = int(np.argmin(cost(boxes, obstacles, taken, wide, tall) + 40 * elsewhere))
+        unclear = misread(boxes, centres, own, CLEAR)
+        spent = cost(boxes, obstacles, taken, wide, tall) + 40 * elsewhere + 5 * unclear
+        best = int(np.argmin(spent))
         taken = np.vstack([taken, boxes[best]])
-        tied = bool(RING[best] > NEAR or elsewhere[best])
+        tied = bool(RING[best] > NEAR or unclear[best])
         found.append((float(ways[best, 0]), float(ways[best, 1]), tied))
     return found
 
 
-def misread(boxes: Floats, points: Floats, own: int) -> npt.NDArray[np.bool_]:
-    """Whether another point is nearer to a name than its own [N]."""
+def misread(boxes: Floats, points: Floats, own: int, clear: float = 0) -> npt.NDArray[np.bool_]:
+    """Whether another point is nearer to a name than its own, or less than `clear` farther [N]."""
     low, high = boxes[:, None, :2], boxes[:, None, 2:]
     away = np.linalg.norm(np.maximum(0, np.maximum(low - points, points - high)), axis=2)
-    return np.asarray(away.min(axis=1) < away[:, own])
+    others = np.delete(away, own, axis=1).min(axis=1, initial=np.inf)
+    return np.asarray(others < away[:, own] + clear)
 
 
 def cost(boxes: Floats, obstacles: Floats, taken: Floats, wide: float, tall: float) -> Floats:
