@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bison_ocl.report.formats import wording
 from bison_ocl.report.study.labels import Label
-from bison_ocl.report.study.measures import AA, PARAMETERS, TOTAL, with_unit
+from bison_ocl.report.study.measures import AA, AI, PARAMETERS, TOTAL, with_unit
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.tables.marks import marked
 from bison_ocl.report.tables.table import Comparison, Row, Table
@@ -39,7 +39,16 @@ def test_a_missing_cell_is_shown_as_missing() -> None:
     missing = found.rows[0].cells[0]
     assert (wording.ours(missing, column()), wording.count(missing, found)) == ("–", "")
     assert missing.difference is None
-    assert "–: not run" in legend(found)
+    assert legend(found).endswith("–: not run")
+
+
+def test_a_run_without_a_measure_is_not_called_not_run() -> None:
+    aa, ai = column(), replace(column(), label="AI", measure=AI)
+    both = table({"a": [cell(1.0), cell()], "b": [cell(1.0), cell(2.0)]})
+    both = replace(both, columns=(aa, ai))
+    assert "–: not measured" in legend(both)
+    mixed = table({"a": [cell(1.0), cell()], "b": [cell(), cell()]})
+    assert "–: not run or not measured" in legend(replace(mixed, columns=(aa, ai)))
 
 
 def test_the_legend_explains_what_is_there_and_no_more() -> None:

@@ -136,11 +136,23 @@ def legend(
         notes.append(f"paper: as printed; Δ: ours minus the paper's{judged(table, sizes)}")
     if table.kinds and table.category == "kind":
         notes.append("; ".join(f"{sign}: {meaning}" for sign, meaning in CATEGORIES.items()))
-    if any(cell.ours is None for cell in cells):
-        notes.append("–: not run")
+    notes += missing(table)
     if any(cell.rank for cell in cells):
         notes.append(ranks)
     return [*notes, *stars(table), *table.notes]
+
+
+def missing(table: Table) -> list[str]:
+    """The meaning of a dash: no run, or runs without this number, as AI without FINE-TUNE."""
+    cells = [
+        (row.label, column.place, cell.ours)
+        for row in table.rows
+        for column, cell in zip(table.columns, row.cells, strict=True)
+    ]
+    ran = {(label, place) for label, place, ours in cells if ours}
+    gaps = {(label, place) for label, place, ours in cells if ours is None}
+    kinds = ["not run"] * bool(gaps - ran) + ["not measured"] * bool(gaps & ran)
+    return [f"–: {' or '.join(kinds)}"] if kinds else []
 
 
 def stars(table: Table) -> list[str]:
