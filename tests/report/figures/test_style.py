@@ -86,6 +86,15 @@ def test_a_colour_that_nobody_beside_has_is_kept() -> None:
     assert drawn(["mine + ncm"]) == {"mine + ncm": look_of("mine + ncm")}
 
 
+def test_a_network_looks_different_under_each_rule() -> None:
+    rules = ["ncm", "averaged", "averaged+ld", "averaged+ncm"]
+    found = drawn(["er", *(f"er + {rule}" for rule in rules)], ["bison", "bison + ncm"])
+    assert len({found["er"], *(found[f"er + {rule}"] for rule in rules)}) == 5
+    assert found["er"] == look_of("er")
+    ours, theirs = found["bison + ncm"], found["er + ncm"]
+    assert (ours.marker, ours.dashes) == (theirs.marker, theirs.dashes)
+
+
 def test_two_methods_that_declare_one_colour_are_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

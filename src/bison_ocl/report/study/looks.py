@@ -13,6 +13,8 @@ from bison_ocl.methods.declared import facts
 from bison_ocl.report.study.entry import Entry
 
 MARKERS: tuple[Marker, ...] = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "d")
+READOUTS = (":", "-.", "--", "-")
+"""dashes of networks by other rules, one after the other"""
 BISONS, *OTHERS = PALETTE
 """colours of methods from outside: BISON's only where all others are taken"""
 
@@ -22,7 +24,7 @@ def looks_of(items: Iterable[Sequence[Entry]]) -> dict[str, Look]:
 
     Methods of the package have their own. One from outside has its own colour, or another where a
     method of the same item has that: one that no method of its items has, else the rarest there.
-    Several other rules of inference have a marker each, whatever the method.
+    Several other rules of inference have a marker and dashes each, whatever the method.
     """
     items = list(items)
     rules = list(dict.fromkeys(rule_of(one.method) for entries in items for one in entries))
@@ -63,9 +65,10 @@ def read_by_rule(method: str, look: Look, rules: Sequence[str] = ()) -> Look:
     """
     if not (rule := rule_of(method)):
         return look
-    others = [other for other in rules if other]
-    marker = MARKERS[others.index(rule) % len(MARKERS)] if len(others) > 1 else look.marker
-    return replace(look, marker=marker, hollow=True, dashes=":")
+    others = [other for other in rules if other] or [rule]
+    place = others.index(rule)
+    marker = MARKERS[place % len(MARKERS)] if len(others) > 1 else look.marker
+    return replace(look, marker=marker, hollow=True, dashes=READOUTS[place % len(READOUTS)])
 
 
 def rule_of(method: str) -> str:
