@@ -52,6 +52,12 @@ def test_limits_and_guides() -> None:
     assert above["annotations"][0]["y"] == 1
 
 
+def test_ticks_are_written_as_in_the_figures() -> None:
+    rates = Axis("lr", ticks=[0.0001, 0.1], log=True)
+    axis = figure(Chart("T", rates, Axis("up"), [CURVE]))["layout"]["xaxis"]
+    assert (axis["type"], axis["ticktext"]) == ("log", ["0.0001", "0.1"])
+
+
 def test_every_point_of_the_interplay_is_named() -> None:
     made = figure(chart(interplay, "demo"))
     names = {one["text"]: one for one in made["layout"]["annotations"]}

@@ -121,7 +121,8 @@ def axis(described: Axis) -> Json:
     low, high = described.limits
     made: Json = {"title": {"text": plain(described.label)}}
     if described.ticks:
-        made["tickvals"] = list(described.ticks)
+        texts = [f"{tick:g}" for tick in described.ticks]  # Plotly would write 100µ on a log axis
+        made |= {"tickvals": list(described.ticks), "ticktext": texts}
     if described.log:
         made["type"] = "log"
     if low is not None and high is not None:
