@@ -102,6 +102,8 @@ def test_a_file_is_run_like_any_other_method(call: Call, mine: Path, tmp_path: P
     assert found.method.weight == 3.0  # type: ignore[attr-defined]
     mine.write_text(f"{mine.read_text()}# changed\n")
     refused(call(*words), "comes from another version of mine: choose another --out")
+    for more in (["--seeds", "1"], ["--seeds", "1", "--processes", "1"]):  # a mean would mix them
+        refused(call(*words, *more), "seed 0 in ", "comes from another version of mine")
     refused(call("run", f"{mine}:Yours", *SMALL), "has no class 'Yours'")
     refused(call("run", f"{mine}:Mine", *SMALL, "--set", "wieght=1"), "did you mean 'weight'?")
 

@@ -16,14 +16,14 @@ from bison_ocl.experiments.plan.plan import Plan
 from bison_ocl.experiments.plan.units import Options, jobs, shared_name, specs, units
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.environment import environment
-from bison_ocl.experiments.records.ledger import Ledger, looked_up, of_other_items
+from bison_ocl.experiments.records.ledger import Ledger, check_versions, looked_up, of_other_items
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import RESULTS
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.runner import Job, Say
 from bison_ocl.files.durable import check_writable
 from bison_ocl.files.lock import only_one
-from bison_ocl.methods.outside import check_source, source_digest
+from bison_ocl.methods.outside import source_digest
 
 ALONE = tuple(name for name, item in ITEMS.items() if item.alone)
 """items whose runs are measured with nothing in parallel, and never copied"""
@@ -97,14 +97,13 @@ def run_inventory(plan: Plan, out: Path, say: Say, **options: Unpack[Options]) -
     runs, seen = Inventory(ledger, [], [], []), set()
     for job in jobs(plan, folder / "work", **options):
         rest: list[Spec] = []
-        for spec in specs(job):
+        wanted = specs(job)
+        check_versions(ledger.records.values(), wanted[0], ledger.path)
+        for spec in wanted:
             if (identity := spec.identity) in seen:  # the same settings, written differently
                 continue
             seen.add(identity)
             if (record := looked_up(ledger.records, spec, job.also)) is not None:
-                check_source(
-                    record.method_source, spec.method, f"seed {spec.seed} in {ledger.path}"
-                )
                 runs.finished.append(record)
             elif (record := looked_up(others, spec, job.also)) is not None and (
                 record.method_source == source_digest(spec.method)

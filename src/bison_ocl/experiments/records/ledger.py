@@ -10,6 +10,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.methods.outside import check_source, source_digest
 
 
 class Ledger:
@@ -31,6 +32,15 @@ def looked_up(found: dict[str, Record], spec: Spec, also: Iterable[str]) -> Reco
     """The record of a run, if it is found with all inference rules asked for."""
     record = found.get(spec.identity)
     return record if record is not None and set(also) <= set(record.also) else None
+
+
+def check_versions(found: Iterable[Record], spec: Spec, path: Path) -> None:
+    """Refuse a run if other seeds of it come from another version: a mean would mix the two."""
+    source = source_digest(spec.method)
+    for record in found:
+        other = record.method == spec.method and record.method_source != source
+        if other and record.experiment == spec.experiment:
+            check_source(record.method_source, spec.method, f"seed {record.seed} in {path}")
 
 
 def by_identity(found: Iterable[Record]) -> dict[str, Record]:

@@ -16,7 +16,7 @@ from bison_ocl.engine.execution import is_cuda
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.digests import differ, digests
-from bison_ocl.experiments.records.ledger import by_identity, looked_up
+from bison_ocl.experiments.records.ledger import by_identity, check_versions, looked_up
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec
 from bison_ocl.experiments.train import devices
@@ -29,7 +29,7 @@ from bison_ocl.files.checkpoint import DamagedFile
 from bison_ocl.files.durable import check_writable, settle, write_errors
 from bison_ocl.files.lock import claimed
 from bison_ocl.methods.method import Method
-from bison_ocl.methods.outside import MethodFile, check_source, register_file
+from bison_ocl.methods.outside import MethodFile, register_file
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.precision import checked_precision
@@ -146,8 +146,8 @@ def finished_of(job: Job, specs: Sequence[Spec], dataset: Dataset) -> dict[int, 
     found = by_identity(records.read(job.results))
     looked = {spec.seed: looked_up(found, spec, job.also) for spec in specs}
     done = {seed: record for seed, record in looked.items() if record is not None}
+    check_versions(found.values(), specs[0], job.results)
     for seed, record in done.items():
-        check_source(record.method_source, job.method, f"seed {seed} in {job.results}")
         if differ(record, digests(dataset)):
             raise UserError(
                 f"seed {seed} in {job.results} used other images than {job.data} has now: "
