@@ -82,6 +82,17 @@ def test_a_torn_line_is_set_aside_and_nothing_is_lost(path: Path) -> None:
     assert records.read(path) == [ONE, TWO, ONE]
 
 
+def test_a_last_line_that_an_editor_left_without_its_end_is_whole(path: Path) -> None:
+    before = path.read_bytes()
+    path.write_bytes(before.removesuffix(b"\n"))
+    assert records.read(path) == records.read_complete(path) == [ONE, TWO]
+    assert not records.set_aside_torn_line(path)
+    records.append(path, ONE)
+    assert records.read(path) == [ONE, TWO, ONE]
+    assert path.read_bytes().startswith(before)
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def test_a_file_of_one_torn_line(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_bytes(b'{"sch')

@@ -85,8 +85,20 @@ def split(path: Path) -> tuple[list[bytes], bytes]:
         with suppress(OSError), open(path, "rb") as file:  # no waiting without locks
             fcntl.flock(file, fcntl.LOCK_SH)
             data = file.read()
-    *lines, torn = data.split(b"\n")
-    return lines, torn
+    *lines, last = data.split(b"\n")
+    return ([*lines, last], b"") if is_whole(last) else (lines, last)
+
+
+def is_whole(last: bytes) -> bool:
+    """Whether a last line lacks only its end, as some editors leave it.
+
+    A part of a JSON object is never JSON itself.
+    """
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def parsed(lines: Iterable[bytes], path: Path) -> list[Record]:
@@ -141,12 +153,15 @@ def set_aside_torn_line(path: Path) -> bool:
 
 
 def set_aside_end(handle: int, path: Path) -> bool:
-    """Move a truncated end away, in a locked file that nobody else writes."""
+    """Move a truncated end away, or end a whole line, in a locked file that nobody else writes."""
     size = os.fstat(handle).st_size
     if not size or os.pread(handle, 1, size - 1) == b"\n":
         return False
     data = contents(path)
     keep = data.rfind(b"\n") + 1
+    if is_whole(data[keep:]):
+        add(handle, b"\n", path.parent)
+        return False
     with opened_alone(path.with_name(f"{path.name}.torn")) as torn:
         add(torn, data[keep:] + b"\n", path.parent)
     os.ftruncate(handle, keep)
