@@ -182,6 +182,19 @@ class StoresOutside(StoresNothing):
         return replace(super().store(me, new), slots=torch.arange(len(new)) - 1)
 
 
+class SettlesTooEarly(ER):
+    """The best of as many candidates as there are, without saying when there are enough."""
+
+    def retrieve(self, me: State, new: Batch) -> Batch | None:
+        pool = me.memory.sample(me.key("retrieve"), 50)
+        return pool and pool[-self.buffer_batch :]
+
+
+class NeverSettles(ER):
+    def settled_at(self, me: State) -> int:
+        return 50
+
+
 class ChangesItsBatch(ER):
     def update(self, me: State, new: Batch) -> Update:
         new.x.bitwise_not_()
@@ -270,6 +283,8 @@ FAULTS: list[tuple[Check, type[Method]]] = [
     (tracing.device, ForgetsTheDevice),
     (tracing.one_graph, CountsCalls),
     (tracing.fixed_form, Grows),
+    (tracing.one_graph, SettlesTooEarly),
+    (tracing.one_graph, NeverSettles),
     (returned.step, LosesInAVector),
     (returned.step, LeavesGradientsOut),
     (returned.step, MisspellsItsExtra),
