@@ -4,8 +4,9 @@ Buzzega et al. 2020, "Dark Experience for General Continual Learning: a Strong, 
 Eq. 6. As in the authors' code (mammoth): two memory batches, one for labels and one for logits, a
 forward pass for each, and logits from before the step. The defaults are the authors' values for 500
 images of CIFAR-10 and of Tiny-ImageNet, the preset their value for CIFAR-100. Differences on
-purpose: logits are stored for the original image, not for an augmented view; a batch has 10 images,
-not 32; the reservoir counts batch by batch unless `exact_reservoir` is set.
+purpose: logits are stored for the original image, not for an augmented view (with
+view_mode=replace for that view, the only one that passes); a batch has 10 images, not 32; the
+reservoir counts batch by batch unless `exact_reservoir` is set.
 """
 
 from __future__ import annotations
