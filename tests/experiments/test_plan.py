@@ -9,7 +9,7 @@ import pytest
 
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.plan.paper import C10, ITEMS, MINI, Cell
-from bison_ocl.experiments.plan.plan import Plan, Wanted, named, plan
+from bison_ocl.experiments.plan.plan import Plan, Wanted, named, plan, plans
 
 
 def places(found: Plan) -> set[tuple[str, str, int]]:
@@ -72,6 +72,35 @@ def test_settings_that_a_method_ignores_are_not_given_to_it() -> None:
     found = plan("table1", Wanted(methods=["er"], data=[C10], settings=(("joint", "true"),)))
     assert Cell("finetune", C10, 0) in found.cells
     assert Cell("er", C10, 200, (("joint", "true"),), also=("ncm",)) in found.cells
+
+
+def test_of_several_items_each_gives_what_it_has() -> None:
+    some = plans(["ablation", "time", "ncm"], Wanted(methods=["er", "bison"], memory=[1000]))
+    assert {one.name: {cell.method for cell in one.cells} for one in some} == {
+        "ablation": {"finetune", "bison"},
+        "time": {"er", "bison"},
+        "ncm": {"er", "bison"},
+    }
+    assert [one.name for one in plans(["ablation", "time"], Wanted(methods=["er"]))] == ["time"]
+    assert [one.name for one in plans(["ablation", "ncm"], Wanted(memory=[5000]))] == ["ncm"]
+    assert plans(["ablation", "time"]) == [plan("ablation"), plan("time")]
+    assert plans(["time"], Wanted(methods=["er"])) == [plan("time", Wanted(methods=["er"]))]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        (
+            Wanted(methods=["er", "bisson"]),
+            "unknown method 'bisson' of the plan: did you mean 'bison'",
+        ),
+        (Wanted(memory=[7]), "the plan has no memory size 7 here: choose from 1000"),
+        (Wanted(methods=["gss"], memory=[5000]), "the plan has no cell for this combination"),
+    ],
+)
+def test_what_none_of_several_items_holds_is_refused(wanted: Wanted, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        plans(["time", "ncm"], wanted)
 
 
 @pytest.mark.parametrize(

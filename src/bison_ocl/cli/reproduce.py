@@ -98,7 +98,7 @@ def reproduce(
     if listed or not items:
         raise UserError("give an item, or --list alone to list the items")
     from bison_ocl.data import plain_name
-    from bison_ocl.experiments.plan.plan import Wanted, named, plan
+    from bison_ocl.experiments.plan.plan import Wanted, named, plans
     from bison_ocl.experiments.records.spec import parse_seeds
     from bison_ocl.methods import registered_name
 
@@ -109,15 +109,15 @@ def reproduce(
         memory=[whole_number("memory", part) for part in parts("memory", memory)],
         settings=assignments(settings),
     )
-    plans = [plan(name, wanted) for name in named(items)]
+    chosen = plans(named(items), wanted)
     if planned:
-        show_plans(plans, out, device, precision, processes)
+        show_plans(chosen, out, device, precision, processes)
         return
     where = device_of(engine, device)
     advise_on_precision(where, precision)
     engines = {
         found.name: chosen_engine(engine, address, where, processes, found.item.alone)
-        for found in plans
+        for found in chosen
     }
     how: Options = {
         "device": where,
@@ -128,10 +128,10 @@ def reproduce(
     }
     tracking = chosen_tracker(track, out)
     with tracking or nullcontext():
-        failed = carry_out(plans, engines, out, tracking, how)
-    write_report([found.name for found in plans], out)
+        failed = carry_out(chosen, engines, out, tracking, how)
+    write_report([found.name for found in chosen], out)
     if failed:
-        runs = sum(found.runs for found in plans)
+        runs = sum(found.runs for found in chosen)
         fail(f"{failed} of {runs} runs failed; repeat the command to retry them", 1)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, REFERENCE, Cell, Item, Settings
@@ -56,24 +57,63 @@ def named(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def plans(names: Sequence[str], wanted: Wanted = EVERYTHING) -> list[Plan]:
+    """The plans of several items; one that has nothing of what is wanted is left out."""
+    if len(names) == 1:
+        return [plan(names[0], wanted)]
+    pools = {name: pool_of(name, wanted) for name in names}
+    check_wanted("the plan", wanted, [cell for pool in pools.values() for cell in pool.cells])
+    found = [made(name, pool, wanted) for name, pool in pools.items()]
+    found = [one for one in found if one.cells]
+    return found if found else refuse_combination("the plan")
+
+
 def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
     """The plan for the wanted part of an item."""
     if name not in ITEMS:
         raise UserError(unknown("item", name, ITEMS))
+    pool = pool_of(name, wanted)
+    check_wanted(name, wanted, pool.cells)
+    found = made(name, pool, wanted)
+    return found if found.cells else refuse_combination(name)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All cells of an item on the wanted data, and the FINE-TUNE cells that they refer to."""
+
+    references: tuple[Cell, ...]
+    own: tuple[Cell, ...]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return (*self.references, *self.own)
+
+
+def pool_of(name: str, wanted: Wanted) -> Pool:
     item = ITEMS[name]
     cells = merged(placed(item.cells, wanted.data))
     cells = merged([*cells, *joining(cells, wanted.methods)])
-    references = merged(map(reference, cells)) if item.intransigence else ()
-    check(f"method of {name}", wanted.methods, [one.method for one in (*references, *cells)])
-    check_sizes(name, wanted.memory, [cell.memory for cell in cells])
-    kept = [cell for cell in cells if fits(cell, wanted)]
-    needed = set(references if REFERENCE in wanted.methods else map(reference, kept))
-    chosen = merged(adjusted([*filter(needed.__contains__, references), *kept], wanted.settings))
-    if not chosen:
-        raise UserError(
-            f"{name} has no cell for this combination of --methods, --data and --memory"
-        )
-    return Plan(name, item, chosen, tuple(wanted.seeds) or tuple(range(item.seeds)))
+    return Pool(merged(map(reference, cells)) if item.intransigence else (), cells)
+
+
+def made(name: str, pool: Pool, wanted: Wanted) -> Plan:
+    """The plan for the wanted cells of a pool, with the references that they need."""
+    item, kept = ITEMS[name], [cell for cell in pool.own if fits(cell, wanted)]
+    needed = set(pool.references if REFERENCE in wanted.methods else map(reference, kept))
+    chosen = [*filter(needed.__contains__, pool.references), *kept]
+    cells = merged(adjusted(chosen, wanted.settings)) if chosen else ()
+    return Plan(name, item, cells, tuple(wanted.seeds) or tuple(range(item.seeds)))
+
+
+def check_wanted(where: str, wanted: Wanted, cells: Sequence[Cell]) -> None:
+    """Refuse methods and memory sizes that no cell has."""
+    check(f"method of {where}", wanted.methods, [cell.method for cell in cells])
+    check_sizes(where, wanted.memory, [cell.memory for cell in cells if cell.memory])
+
+
+def refuse_combination(where: str) -> NoReturn:
+    raise UserError(f"{where} has no cell for this combination of --methods, --data and --memory")
 
 
 def joining(cells: Sequence[Cell], methods: Sequence[str]) -> Iterator[Cell]:
