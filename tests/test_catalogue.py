@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from inspect import getdoc
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +21,7 @@ from bison_ocl.data.storage.official import ARCHIVES
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.plan.costs import SIZES
 from bison_ocl.experiments.plan.plan import settings_read_by
-from bison_ocl.methods import METHODS, method_class
+from bison_ocl.methods import METHODS, method_class, outside
 from bison_ocl.stream.streams import STREAMS, parse
 
 
@@ -87,6 +88,15 @@ def test_a_method_in_a_file_is_described_and_not_executed(tmp_path: Path) -> Non
     for text in (f"{path}:Yours", f"{tmp_path / 'none.py'}:Mine", "bisson"):
         with pytest.raises(UserError):
             list(method_details(text))
+
+
+def test_a_method_of_an_installed_package_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "REGISTERED", {})
+    point = EntryPoint("mine", "bison_ocl.contract.template:Mine", outside.GROUP)
+    monkeypatch.setattr(outside, "entry_points", lambda group: [point])
+    assert any(line.startswith("weight ") for line in method_details("mine"))
+    with pytest.raises(UserError, match="did you mean 'mine'"):
+        list(method_details("minne"))
 
 
 def test_datasets_and_streams_are_described() -> None:

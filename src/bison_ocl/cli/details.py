@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def method_details(name: str) -> Iterator[str]:
-    """A method with its settings; its code does not run."""
+    """A method with its settings; code runs only for a method of an installed package."""
     file, found = method_file(name)
     yield from described(ast.Module(file.body, []))
     rows = [
@@ -29,20 +29,21 @@ def method_details(name: str) -> Iterator[str]:
 
 
 def method_file(name: str) -> tuple[File, Declared]:
-    """The file and the class of a method of the package, or of `path/to/mine.py:Mine`."""
-    from bison_ocl.methods import METHODS
+    """The file and the class of a method of the package, or of one from outside."""
+    from bison_ocl.methods import METHODS, method_class
     from bison_ocl.methods.declared import File, of_module
-    from bison_ocl.methods.outside import is_reference, read
+    from bison_ocl.methods.outside import installed, is_reference, place_of, read
 
-    if is_reference(name):
-        source = read(name)
+    packages = {} if name in METHODS else installed()
+    if is_reference(name) or name in packages:
+        source = read(place_of(method_class(name)) if name in packages else name)
         try:
             file = File(source.text)
             return file, file[source.class_name]
         except (SyntaxError, KeyError) as error:
             raise UserError(f"{name}: the file declares no such method") from error
     if name not in METHODS:
-        raise UserError(unknown("method", name, METHODS))
+        raise UserError(unknown("method", name, [*METHODS, *packages]))
     module, _, class_name = METHODS[name].rpartition(".")
     file = of_module(f"bison_ocl.methods.{module}")
     return file, file[class_name]

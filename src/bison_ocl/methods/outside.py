@@ -185,6 +185,11 @@ def register_installed(point: EntryPoint) -> str:
     return name
 
 
+def place_of(found: type) -> str:
+    """A class by its file, as `path/to/mine.py:Mine`."""
+    return f"{inspect.getsourcefile(found)}:{found.__name__}"
+
+
 def digest_of(found: type) -> str | None:
     """The digest of the file that defines a class."""
     try:
