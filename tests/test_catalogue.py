@@ -90,6 +90,23 @@ def test_a_method_in_a_file_is_described_and_not_executed(tmp_path: Path) -> Non
             list(method_details(text))
 
 
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("from torch.nn import Base\n", "class Mine(Base):\n    lr: float = 1.0\n"),
+        ("from torch import pi\n", "class Mine:\n    angle: float = pi\n"),
+        ("", "class Mine:\n    shape: tuple[int, int] = (1, 2)\n"),
+    ],
+)
+def test_settings_that_only_running_the_file_would_tell(
+    head: str, body: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(head + body)
+    with pytest.raises(UserError, match=r"does not tell its settings \(.+\); `bison-ocl check"):
+        list(method_details(f"{path}:Mine"))
+
+
 def test_a_method_of_an_installed_package_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outside, "REGISTERED", {})
     point = EntryPoint("mine", "bison_ocl.contract.template:Mine", outside.GROUP)

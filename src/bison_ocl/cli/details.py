@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 def method_details(name: str) -> Iterator[str]:
     """A method with its settings; code runs only for a method of an installed package."""
     file, found = method_file(name)
-    yield from described(ast.Module(file.body, []))
+    try:
+        yield from [*described(ast.Module(file.body, [])), *settings_of(found)]
+    except (AttributeError, KeyError, NameError, TypeError, ValueError) as error:
+        advice = f"`bison-ocl check {name}` runs it"
+        what = f"{type(error).__name__}: {error}"
+        raise UserError(
+            f"{name}: its file alone does not tell its settings ({what}); {advice}"
+        ) from error
+    yield "Change a setting with --set NAME=VALUE; several values, with commas, make a sweep."
+
+
+def settings_of(found: Declared) -> Iterator[str]:
+    """The settings that a method reads, and its presets."""
     rows = [
         (setting.name, as_text(setting.default), setting.values, setting.meaning)
         for setting in found.fields.values()
@@ -25,7 +37,6 @@ def method_details(name: str) -> Iterator[str]:
     ]
     yield from table(("setting", "default", "values", "meaning"), rows)
     yield from presets(found.presets)
-    yield "Change a setting with --set NAME=VALUE; several values, with commas, make a sweep."
 
 
 def method_file(name: str) -> tuple[File, Declared]:
