@@ -185,6 +185,14 @@ def test_a_reference_without_an_average_of_the_weights_is_the_same(tmp_path: Pat
     assert not [warning for warning in load(tmp_path).warnings if "another" in warning]
 
 
+def test_a_reference_with_settings_of_its_own_is_flagged(tmp_path: Path) -> None:
+    """Also for a method from outside, whose usual settings are not known."""
+    tune, er, _ = records("generic", 1)
+    slow = changed(tune, settings=tune.settings | {"lr": 0.05})
+    put(tmp_path / "x", slow, er, changed(er, method="mine"))
+    assert "x: AI of 2 runs is relative to FINE-TUNE with another lr" in load(tmp_path).warnings
+
+
 def test_options_of_the_data_may_be_said_in_any_order(tmp_path: Path) -> None:
     tune, er, _ = records("generic", 1)
     put(tmp_path / "x", changed(tune, data_options={"tasks": 5, "image_size": 8}))

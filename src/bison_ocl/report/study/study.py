@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from bison_ocl.errors import UserError, reason
-from bison_ocl.experiments.plan.paper import ITEMS
+from bison_ocl.experiments.plan.paper import ITEMS, REFERENCE
 from bison_ocl.experiments.plan.plan import settings_of_reference
 from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.ledger import by_identity
@@ -158,14 +159,20 @@ def other_references(item: str, records: Sequence[Entry]) -> list[str]:
 
 
 def differing(record: Entry) -> list[str]:
-    """The settings in which a run and the FINE-TUNE run of its AI differ."""
-    reference, usual = record.reference_run, settings_on(record.method, record.data)
-    if reference is None or not usual:
+    """What was set for a run or for the FINE-TUNE run of its AI, and differs between them."""
+    if (reference := record.reference_run) is None:
         return []
-    asked = {name: value for name, value in record.settings.items() if value != usual.get(name)}
-    shared = {name: asked[name] for name in settings_of_reference() if name in asked}
-    shared["precision"] = record.precision
-    return [name for name, value in shared.items() if reference.get(name) != value]
+    asked = changed(record.method, record.data, record.settings)
+    asked |= changed(REFERENCE, record.data, reference)
+    shared = [name for name in settings_of_reference() if name in asked]
+    ours = record.settings | {"precision": record.precision}
+    return [name for name in [*shared, "precision"] if reference.get(name) != ours.get(name)]
+
+
+def changed(method: str, data: str, settings: Mapping[str, Any]) -> set[str]:
+    """The settings whose values are not the usual ones; none of a method that is not known."""
+    usual = settings_on(method, data)
+    return {name for name, value in usual.items() if settings.get(name, value) != value}
 
 
 def other_images(item: str, records: Sequence[Entry]) -> list[str]:
