@@ -70,7 +70,7 @@ def test_the_legend_explains_what_is_there_and_no_more() -> None:
     assert "6 seeds are needed to show a difference" in said
     assert "AI" not in said
     ai = Table("t", "T", (column(),), (Row(Label("a"), (Comparison({0: 1.0}, over_tasks=2.0),)),))
-    assert "the second over tasks, as in the paper" in legend(ai)
+    assert "after ±, the deviation over runs; after /, over tasks, as in the paper" in legend(ai)
 
 
 def test_without_a_main_line_the_best_is_what_others_differ_from() -> None:

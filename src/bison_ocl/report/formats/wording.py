@@ -131,7 +131,7 @@ def legend(
         f"{c.measure.label}: {c.measure.what}" for c in table.columns if c.measure.what
     )
     if any(cell.over_tasks is not None for cell in cells):
-        notes.append("AI: the first ± is over runs, the second over tasks, as in the paper")
+        notes.append("AI: after ±, the deviation over runs; after /, over tasks, as in the paper")
     if any(table.compared(number) for number in range(len(table.columns))):
         notes.append(f"paper: as printed; Δ: ours minus the paper's{judged(table, sizes)}")
     if table.kinds and table.category == "kind":
