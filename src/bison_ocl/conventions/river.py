@@ -7,7 +7,11 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from river import base
+
+try:
+    from river import base
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("river missing: pip install 'bison-ocl[river]'") from error
 
 from bison_ocl.conventions.rows import Array, to_images
 from bison_ocl.learner.learner import Learner

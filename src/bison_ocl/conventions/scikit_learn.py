@@ -12,10 +12,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import Tags, check_random_state
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+except ModuleNotFoundError as error:
+    advice = "pip install 'bison-ocl[sklearn]'"
+    raise ModuleNotFoundError(f"scikit-learn missing: {advice}") from error
 
 from bison_ocl.conventions.rows import Array, to_images
 from bison_ocl.errors import UserError
