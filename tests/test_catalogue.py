@@ -138,6 +138,13 @@ def test_datasets_and_streams_are_described() -> None:
         list(stream_details("blury"))
 
 
+def test_a_dataset_without_known_size_has_no_options_of_a_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(DATASETS, "split-new", "digits")
+    assert not [line for line in dataset_details("split-new") if "--" in line]
+
+
 def test_what_is_known_of_datasets_without_reading_them_is_true() -> None:
     found, size = load("split-digits"), SIZES["split-digits"]
     told = (len(found.train), len(found.test), found.tasks, found.shape[1])

@@ -89,7 +89,7 @@ def dataset_details(name: str) -> Iterator[str]:
         yield f"{size.train:,} training and {size.test:,} test images of {size.side}x{size.side}"
         yield f"tasks: {size.tasks}, of equally many classes"
         yield f"memory sizes in `reproduce`: {', '.join(map(str, MEMORIES[key]))}"
-    else:
+    if key == "folder:PATH":
         from bison_ocl.cli.options import HeldOut, ImageSize, Tasks
 
         helps: dict[str, Any] = {"--image-size": ImageSize, "--tasks": Tasks, "--held-out": HeldOut}
