@@ -46,6 +46,14 @@ def test_a_new_file_keeps_the_contract(call: Call, tmp_path: Path) -> None:
     assert all(line.startswith("holds   ") for line in lines)
 
 
+def test_a_new_file_with_a_long_name_keeps_to_the_packages_width(
+    call: Call, tmp_path: Path
+) -> None:
+    path = tmp_path / "maximally_interfered_retrieval.py"
+    assert call("new", path).status == 0
+    assert max(map(len, path.read_text("utf-8").splitlines())) <= 100
+
+
 def test_the_next_command_can_be_copied(call: Call, tmp_path: Path) -> None:
     said = call("new", tmp_path / "my method.py")
     assert said.out.endswith(f"bison-ocl check '{tmp_path / 'my method.py'}:MyMethod'\n")

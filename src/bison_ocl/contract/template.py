@@ -25,7 +25,8 @@ class Mine(Method):
     title = "Mine"
     look = Look(BLUE, "*")
 
-    # Settings, with a type: --set weight=3, Learner(Mine, weight=3). One line each says what it is.
+    # Settings, with a type: --set weight=3, Learner(Mine, weight=3).
+    # The line below each says what it is.
     weight: Positive = 2.0
     """weight of the loss on the memory batch"""
 
