@@ -20,12 +20,11 @@ TUTORIALS = Path(__file__).parent.parent / "docs/tutorials"
 
 
 def printed(script: str, folder: Path) -> str:
-    """What a script prints, run in a folder, with this environment's `bison-ocl` on the path."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    """What a script prints, run in a folder; `bison-ocl` need not be on the path, as in Jupyter."""
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=folder,
-        env=os.environ | {"PATH": path},
+        env=os.environ | {"PATH": os.defpath},
         capture_output=True,
         text=True,
     )

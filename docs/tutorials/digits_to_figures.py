@@ -4,11 +4,13 @@
 
 Train three methods on the embedded handwritten digits, compare them, and draw figures for a paper.
 Nothing is downloaded; two CPU cores are enough. The code calls commands of the terminal,
-`bison-ocl ...`, from Python, so that the page runs as one script or notebook.
+`bison-ocl ...`, from Python, so that the page runs as one script or notebook. It needs pandas:
+`pip install 'bison-ocl[analysis]'`.
 """
 
 # %%
 import subprocess
+import sys
 from pathlib import Path
 
 from bison_ocl import results
@@ -19,7 +21,7 @@ OUT = Path("digits")
 
 def bison_ocl(*arguments: object) -> None:
     """Run `bison-ocl ...` as in a terminal."""
-    subprocess.run(["bison-ocl", *map(str, arguments)], check=True)
+    subprocess.run([sys.executable, "-m", "bison_ocl", *map(str, arguments)], check=True)
 
 
 # %% [markdown]
@@ -46,9 +48,9 @@ for method in ("finetune", "er", "bison"):
 ## Read the records
 
 A record is one line of JSON: what ran, on which machine, and what came out.
-[RECORDS.md](../RECORDS.md) describes every field. `results.load` makes a table of one row per run
-(pandas: `pip install 'bison-ocl[analysis]'`); `per="task"` and `per="class"` give more rows. AA is
-the average accuracy over all tasks after the last one, AF forgetting, AI intransigence.
+[RECORDS.md](../RECORDS.md) describes every field. `results.load` makes a pandas table of one row
+per run; `per="task"` and `per="class"` give more rows. AA is the average accuracy over all tasks
+after the last one, AF forgetting, AI intransigence.
 """
 
 # %%
