@@ -15,7 +15,7 @@ from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import RESULTS, read
 from bison_ocl.methods.bison_ald import BisonALD
 from bison_ocl.report.formats.markdown import escaped, grid
-from bison_ocl.report.study.names import method_name
+from bison_ocl.report.study.names import method_name, place_name
 from bison_ocl.report.study.study import load, plural
 from bison_ocl.report.tables.layouts import tables_of
 from bison_ocl.report.tables.table import Comparison, Table
@@ -27,7 +27,6 @@ MAIN, BEYOND, OURS = "table1", "beyond", "bison-ald"
 WITHOUT_PARTS = "beyond-ablation"
 BATCH = BisonALD.buffer_batch
 CELLS = [(data, memory) for data in (C10, C100, MINI) for memory in MEMORIES[data]]
-SHORT = {C10: "C10", C100: "C100", MINI: "Mini"}
 MISSING, NOT_RUN = "–", "Not run yet."
 PARTS = {
     "averaged weights, discriminant, mirror images": "ncm",
@@ -56,7 +55,7 @@ def tables(item: str, results: Path) -> list[Table]:
 def by_cell(table: Table, shown: Callable[[Comparison], str]) -> str:
     """Rows of Markdown: one per method, a column for each dataset and memory size."""
     places = [(column.place.data, column.place.memory) for column in table.columns]
-    head = ["method", *(f"{SHORT[data]} {memory / 1000:g}k" for data, memory in CELLS)]
+    head = ["method", *(place_name(*cell) for cell in CELLS)]
     rows = []
     for row in table.rows:
         name = f"**{row.label.text}**" if row.label.main else escaped(row.label.text)

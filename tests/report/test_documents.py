@@ -60,11 +60,12 @@ def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
     near = re.search(r"\| AA \| Mini-ImageNet \| (\d+) .* (\d+) \| \d+ \| \2 of \1 \|", results)
     assert near is not None
     assert f"{near[2]} of the {near[1]} cells run so far lie within three points" in readme
-    assert "First in 6 of 9 cells" in results
-    assert "M = 0.2k: first, not significantly ahead of ER-ACE, LODE and" in results
-    assert results.count("first, not significantly ahead of LODE and") >= 2
-    for behind in ("M = 1k: behind PCR by 1.0", "2k: behind PCR by 1.1", "5k: behind PCR by 1.4"):
-        assert f"{behind} points (n = 5)" in results
+    assert "It is first in 6 of 9 cells, in 3 of them significantly." in results
+    assert "| C10 0.2k | 1 of 14 | LODE | ER-ACE, LODE |" in results
+    for memory in ("0.5k", "1k"):
+        assert f"| C10 {memory} | 1 of 14 | LODE | LODE |" in results
+    for behind in ("1k | 2 of 10", "2k | 2 of 10", "5k | 2 of 8"):
+        assert f"| Mini {behind} | PCR | – | all | -1." in results
     assert "OCM is ahead of BISON in 3 of 6 cells" in results
     assert "| LODE | 8 | +1.8 | -0.0 | 4 | 5 of 6 |" in results
 

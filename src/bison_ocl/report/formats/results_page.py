@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from bison_ocl.report.claims.claims import claims
 from bison_ocl.report.figures import Saved
-from bison_ocl.report.formats.claims import claims
 from bison_ocl.report.formats.markdown import escaped, grid, listed, markdown
 from bison_ocl.report.study import names
 from bison_ocl.report.study.entry import Entry, by_own_rule
@@ -60,13 +60,14 @@ def run_facts(runs: Sequence[Entry]) -> list[str]:
     """Time, hardware, versions and commits."""
     places = [record.environment for record in runs]
     seconds = sum(record.timing.total_s for record in runs)
+    versions = [place.bison_ocl for place in places]
+    package = f"; bison-ocl {counted(versions)}" if any(versions) else ""  # not installed: commits
     return [
         f"{plural(len(runs), 'run')}, {span(seconds)} of training and tests",
         f"hardware: {counted(place.device for place in places)}",
         f"precision: {counted(record.precision for record in runs)}",
         f"torch {counted(place.torch for place in places)}; "
-        f"Python {counted(place.python for place in places)}; "
-        f"bison-ocl {counted(place.bison_ocl for place in places)}",
+        f"Python {counted(place.python for place in places)}" + package,
         f"commit {counted(short(record.commit or 'unknown') for record in runs)}",
     ]
 

@@ -20,6 +20,7 @@ DATA = {
     "split-digits": "Split Digits",
 }
 """in the paper's order"""
+SHORT = {"split-cifar10": "C10", "split-cifar100": "C100", "split-miniimagenet": "Mini"}
 VALIDATE = "validate"
 """the option of a run that is scored on held-out training images, not on test images"""
 
@@ -50,6 +51,11 @@ def memory_name(memory: int) -> str:
     """`M = 0.2k` as in the paper; small ones in full."""
     size = f"{memory / 1000:g}k" if memory >= 200 and not memory % 100 else str(memory)
     return f"M = {size}"
+
+
+def place_name(data: str, memory: int) -> str:
+    """`C10 0.2k`"""
+    return f"{SHORT.get(data, data_name(data))} {memory / 1000:g}k"
 
 
 def stream_name(run: Spec) -> str:
