@@ -22,6 +22,11 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {noun} {name!r}{space}{owner}: {hint}"
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message; its kind where the message is empty."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def reason(error: OSError) -> str:
     """The system's reason for a file error, such as `No space left on device`."""
     return error.strerror or str(error)

@@ -48,7 +48,7 @@ def fault(check: Check, method: Method) -> str | None:
         try:
             check(method)
         except Exception as error:
-            return one_line(error, getattr(getmodule(type(method)), "__file__", None) or "")
+            return one_line(error, getattr(getmodule(type(method)), "__file__", None))
     return None
 
 

@@ -116,12 +116,12 @@ def executed(source: MethodFile) -> ModuleType:
     return module
 
 
-def one_line(error: Exception, file: str) -> str:
+def one_line(error: Exception, file: str | None = None) -> str:
     """An error of a method's code, with the last line of its file that was being executed."""
     text = f"{type(error).__name__}: {error}".splitlines()[0]
     frames = walk_tb(error.__traceback__)
     lines = [number for frame, number in frames if frame.f_code.co_filename == file]
-    return f"{text} ({Path(file).name} line {lines[-1]})" if lines else text
+    return f"{text} ({Path(file).name} line {lines[-1]})" if file and lines else text
 
 
 def register(outside: OutsideMethod) -> str:
@@ -176,8 +176,7 @@ def register_installed(point: EntryPoint) -> str:
     try:
         found = point.load()
     except Exception as error:
-        line = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(f"{point.value} cannot be imported: {line}") from error
+        raise UserError(f"{point.value} cannot be imported: {one_line(error)}") from error
     if (name := register(OutsideMethod(found, digest_of(found)))) != point.name:
         raise UserError(
             f"entry point {point.name}: rename it {name}, as the title of {point.value}"

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, first_line
 from bison_ocl.nets.norm import Mode
 from bison_ocl.rng import Key
 from bison_ocl.threads import PerThread
@@ -90,8 +90,8 @@ def width_of(module: nn.Module, shape: tuple[int, ...]) -> int:
         with torch.no_grad():  # called as in steps, because TorchScript cannot be
             z = torch.func.functional_call(module.eval(), {}, (torch.zeros(TRIAL, *shape),))
     except Exception as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"the backbone cannot take images {list(shape)}: {why}") from error
+        message = f"the backbone cannot take images {list(shape)}: {first_line(error)}"
+        raise UserError(message) from error
     if not (isinstance(z, Tensor) and z.ndim == 2 and len(z) == TRIAL and z.shape[1] > 0):
         found = list(z.shape) if isinstance(z, Tensor) else type(z).__name__
         raise UserError(f"the backbone must return features [B, d], not {found} for B = {TRIAL}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import requests
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, first_line
 from bison_ocl.experiments.tracking.logged_record import Curve, LoggedRecord, Settings
 from bison_ocl.experiments.tracking.run_log import RunLog
 from bison_ocl.files.durable import check_writable
@@ -161,10 +161,6 @@ def opened(uri: str) -> Iterator[tuple[MlflowClient, str]]:
         client = MlflowClient(tracking_uri=uri)
         yield client, experiment(client, uri)
     except (MlflowException, SQLAlchemyError, OSError) as error:
-        raise UserError(f"cannot track in {uri}: {reason(error)}; results are kept") from error
-
-
-def reason(error: Exception) -> str:
-    """The words of the database, if it raised the error, else the first line of the error."""
-    raised = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None)
-    return str(raised or error).partition("\n")[0]
+        # An error that the database raised has the words of the database in `orig`.
+        raised = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None) or error
+        raise UserError(f"cannot track in {uri}: {first_line(raised)}; results are kept") from error

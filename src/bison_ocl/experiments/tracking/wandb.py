@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, first_line
 from bison_ocl.experiments.tracking.logged_record import Curve, LoggedRecord, Settings
 from bison_ocl.experiments.tracking.run_log import RunLog
 from bison_ocl.files.durable import check_writable
@@ -161,7 +161,7 @@ def errors(folder: str) -> Iterator[None]:
     try:
         yield
     except (wandb.Error, OSError) as error:
-        why = str(error).partition("\n")[0]
+        why = first_line(error)
         raise UserError(f"cannot track in {folder}: {why}; results are kept") from error
 
 

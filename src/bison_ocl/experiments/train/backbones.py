@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, first_line
 from bison_ocl.methods.method import Method
 from bison_ocl.nets.module import ModuleBackbone
 
@@ -49,8 +49,7 @@ def module_of(text: str, seed: int) -> nn.Module:
             torch.manual_seed(seed)
             made = timm_model(name) if place == "timm" else factory(place, name)()
     except Exception as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"--backbone {text}: {why}; check the name") from error
+        raise UserError(f"--backbone {text}: {first_line(error)}; check the name") from error
     if not isinstance(made, nn.Module):
         kind = type(made).__name__
         raise UserError(f"--backbone {text}: expected a torch.nn.Module, found a {kind}")
