@@ -43,21 +43,18 @@ def method_file(name: str) -> tuple[File, Declared]:
     """The file and the class of a method of the package, or of one from outside."""
     from bison_ocl.methods import METHODS, method_class
     from bison_ocl.methods.declared import File, of_module
-    from bison_ocl.methods.outside import installed, is_reference, place_of, read
+    from bison_ocl.methods.outside import is_reference, place_of, read
 
-    packages = {} if name in METHODS else installed()
-    if is_reference(name) or name in packages:
-        source = read(place_of(method_class(name)) if name in packages else name)
-        try:
-            file = File(source.text)
-            return file, file[source.class_name]
-        except (SyntaxError, KeyError) as error:
-            raise UserError(f"{name}: the file declares no such method") from error
-    if name not in METHODS:
-        raise UserError(unknown("method", name, [*METHODS, *packages]))
-    module, _, class_name = METHODS[name].rpartition(".")
-    file = of_module(f"bison_ocl.methods.{module}")
-    return file, file[class_name]
+    if name in METHODS:
+        module, _, class_name = METHODS[name].rpartition(".")
+        file = of_module(f"bison_ocl.methods.{module}")
+        return file, file[class_name]
+    source = read(name if is_reference(name) else place_of(method_class(name)))
+    try:
+        file = File(source.text)
+        return file, file[source.class_name]
+    except (SyntaxError, KeyError) as error:
+        raise UserError(f"{name}: the file declares no such method") from error
 
 
 def presets(by_data: Presets) -> Iterator[str]:

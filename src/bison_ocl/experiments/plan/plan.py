@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.plan.paper import ITEMS, MEMORIES, REFERENCE, Cell, Item, Settings
@@ -57,63 +56,43 @@ def named(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def plans(names: Sequence[str], wanted: Wanted = EVERYTHING) -> list[Plan]:
-    """The plans of several items; one that has nothing of what is wanted is left out."""
-    if len(names) == 1:
-        return [plan(names[0], wanted)]
-    pools = {name: pool_of(name, wanted) for name in names}
-    check_wanted("the plan", wanted, [cell for pool in pools.values() for cell in pool.cells])
-    found = [made(name, pool, wanted) for name, pool in pools.items()]
-    found = [one for one in found if one.cells]
-    return found if found else refuse_combination("the plan")
-
-
 def plan(name: str, wanted: Wanted = EVERYTHING) -> Plan:
     """The plan for the wanted part of an item."""
-    if name not in ITEMS:
-        raise UserError(unknown("item", name, ITEMS))
-    pool = pool_of(name, wanted)
-    check_wanted(name, wanted, pool.cells)
-    found = made(name, pool, wanted)
-    return found if found.cells else refuse_combination(name)
+    return plans([name], wanted)[0]
 
 
-@dataclass(frozen=True)
-class Pool:
-    """All cells of an item on the wanted data, and the FINE-TUNE cells that they refer to."""
+def plans(names: Sequence[str], wanted: Wanted = EVERYTHING) -> list[Plan]:
+    """The plans of items; of several, one that has nothing of what is wanted is left out."""
+    check("item", names, ITEMS)
+    where = names[0] if len(names) == 1 else "the plan"
+    cells = {name: cells_of(ITEMS[name], wanted) for name in names}
+    every = [one for name in names for one in (*references(ITEMS[name], cells[name]), *cells[name])]
+    check(f"method of {where}", wanted.methods, [cell.method for cell in every])
+    check_sizes(where, wanted.memory, [cell.memory for cell in every if cell.memory])
+    found = [narrowed(name, cells[name], wanted) for name in names]
+    if not any(one.cells for one in found):
+        combination = "this combination of --methods, --data and --memory"
+        raise UserError(f"{where} has no cell for {combination}")
+    return [one for one in found if one.cells]
 
-    references: tuple[Cell, ...]
-    own: tuple[Cell, ...]
 
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        return (*self.references, *self.own)
-
-
-def pool_of(name: str, wanted: Wanted) -> Pool:
-    item = ITEMS[name]
+def cells_of(item: Item, wanted: Wanted) -> tuple[Cell, ...]:
+    """The cells of all methods of an item on the wanted data."""
     cells = merged(placed(item.cells, wanted.data))
-    cells = merged([*cells, *joining(cells, wanted.methods)])
-    return Pool(merged(map(reference, cells)) if item.intransigence else (), cells)
+    return merged([*cells, *joining(cells, wanted.methods)])
 
 
-def made(name: str, pool: Pool, wanted: Wanted) -> Plan:
-    """The plan for the wanted cells of a pool, with the references that they need."""
-    item, kept = ITEMS[name], [cell for cell in pool.own if fits(cell, wanted)]
-    needed = set(pool.references if REFERENCE in wanted.methods else map(reference, kept))
-    chosen = [*filter(needed.__contains__, pool.references), *kept]
-    cells = merged(adjusted(chosen, wanted.settings)) if chosen else ()
-    return Plan(name, item, cells, tuple(wanted.seeds) or tuple(range(item.seeds)))
+def references(item: Item, cells: Iterable[Cell]) -> tuple[Cell, ...]:
+    """The FINE-TUNE cells that the AI of cells refers to, if the item shows AI."""
+    return merged(map(reference, cells)) if item.intransigence else ()
 
 
-def check_wanted(where: str, wanted: Wanted, cells: Sequence[Cell]) -> None:
-    """Refuse methods and memory sizes that no cell has."""
-    check(f"method of {where}", wanted.methods, [cell.method for cell in cells])
-    check_sizes(where, wanted.memory, [cell.memory for cell in cells if cell.memory])
-
-
-def refuse_combination(where: str) -> NoReturn:
-    raise UserError(f"{where} has no cell for this combination of --methods, --data and --memory")
+def narrowed(name: str, cells: Sequence[Cell], wanted: Wanted) -> Plan:
+    """The plan for the wanted ones of an item's cells, with the references that they need."""
+    item, kept = ITEMS[name], [cell for cell in cells if fits(cell, wanted)]
+    needed = references(item, cells if REFERENCE in wanted.methods else kept)
+    chosen = merged(adjusted([*needed, *kept], wanted.settings))
+    return Plan(name, item, chosen, tuple(wanted.seeds) or tuple(range(item.seeds)))
 
 
 def joining(cells: Sequence[Cell], methods: Sequence[str]) -> Iterator[Cell]:
@@ -178,7 +157,7 @@ def merged(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
 def adjusted(cells: Sequence[Cell], settings: Settings) -> Sequence[Cell]:
     """Cells with the user's settings, applied to the methods that read them."""
-    if not settings:
+    if not (cells and settings):
         return cells
     reads = {cell.method: settings_read_by(cell.method) for cell in cells}
     check("setting", dict(settings), [name for names in reads.values() for name in names])
