@@ -43,9 +43,9 @@ def map_leaves(f: Callable[[Tensor], Tensor], tree: T) -> T:
     return walk(lambda _, leaf: f(leaf), tree)
 
 
-def named(tree: object) -> dict[str, Tensor]:
+def named(tree: object) -> Tensors:
     """Every tensor by its path, as files keep them: {"net.params.stem.weight": ...}."""
-    found: dict[str, Tensor] = {}
+    found: Tensors = {}
 
     def note(path: str, leaf: Tensor) -> Tensor:
         assert path not in found, f"two leaves are called {path}"

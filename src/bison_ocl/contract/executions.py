@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.contract.moments import (
@@ -22,11 +21,10 @@ from bison_ocl.contract.moments import (
 from bison_ocl.contract.world import begin, held_out
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
+from bison_ocl.tree import Tensors
 
-Moved = dict[str, Tensor]
 
-
-def looped(method: Method, runs: list[Moment]) -> list[Moved]:
+def looped(method: Method, runs: list[Moment]) -> list[Tensors]:
     """The changes of one step in each run, in a loop."""
     moved = []
     for me, new in runs:
@@ -35,7 +33,7 @@ def looped(method: Method, runs: list[Moment]) -> list[Moved]:
     return moved
 
 
-def vectorised(method: Method, runs: list[Moment]) -> list[Moved]:
+def vectorised(method: Method, runs: list[Moment]) -> list[Tensors]:
     """The changes of one step in all runs at once, by vmap."""
     together, losses = Engine(method, tree.vectorised).step(*tree.stack(runs))
     return [

@@ -8,7 +8,6 @@ from functools import cache
 from typing import TypeVar
 
 import torch
-from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
@@ -16,6 +15,7 @@ from bison_ocl.contract.world import begin, same, snapshot, stream
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.method import Method
 from bison_ocl.state import State
+from bison_ocl.tree import Tensors
 
 SEEDS = (0, 1, 2)
 CLASSES, TASKS, LENGTH = 6, 3, 4
@@ -44,9 +44,7 @@ def demand_same(one: object, other: object, complaint: str) -> None:
     demand(same(snapshot(one), snapshot(other)), complaint)
 
 
-def demand_close(
-    one: dict[str, Tensor], other: dict[str, Tensor], complaint: str = "they differ"
-) -> None:
+def demand_close(one: Tensors, other: Tensors, complaint: str) -> None:
     """Fail the check unless floats are close, relative to the largest, and the rest is equal."""
     demand(one.keys() == other.keys(), f"{complaint}: not the same tensors")
     for name, a in one.items():
@@ -105,7 +103,7 @@ def held(me: State) -> State:
     return replace(me, memory=replace(me.memory, filled=used).in_use())
 
 
-def changes(before: State, after: State) -> dict[str, Tensor]:
+def changes(before: State, after: State) -> Tensors:
     """The change of each float in a step; the new values of integers and of the memory."""
     old, new = tree.named(before), tree.named(held(after))
     demand(old.keys() == new.keys(), "a step changes which tensors a state holds")
