@@ -31,3 +31,8 @@ def as_text(value: Setting) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def assigned(settings: Mapping[str, Setting]) -> str:
+    """`beta=0.3, lambda=1`"""
+    return ", ".join(f"{name}={as_text(value)}" for name, value in settings.items())

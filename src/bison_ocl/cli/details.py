@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bison_ocl.bounds import Presets, as_text
+from bison_ocl.bounds import Presets, as_text, assigned
 from bison_ocl.cli.catalogue import parsed
 from bison_ocl.errors import UserError, unknown
 
@@ -61,7 +61,7 @@ def presets(by_data: Presets) -> Iterator[str]:
     """Settings that differ from the defaults on some datasets; equal ones share a line."""
     alike: dict[str, list[str]] = {}
     for data, settings in by_data.items():
-        changes = ", ".join(f"{key.rstrip('_')}={as_text(one)}" for key, one in settings.items())
+        changes = assigned({name.rstrip("_"): value for name, value in settings.items()})
         alike.setdefault(changes, []).append(data)
     if not alike:
         yield "presets: none; the defaults hold for every dataset"

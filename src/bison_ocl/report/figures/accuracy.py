@@ -11,7 +11,7 @@ from bison_ocl.report.figures.panels import Panel, panels
 from bison_ocl.report.study import paper
 from bison_ocl.report.study.experiments import Experiment, compared
 from bison_ocl.report.study.measures import AA
-from bison_ocl.report.study.names import memory_name, method_name
+from bison_ocl.report.study.names import memory_name, method_name, name_of
 
 NOTE = "Filled: ours ± one standard deviation. Hollow: the paper's."
 APART = 0.22
@@ -26,7 +26,7 @@ def accuracy(experiments: Sequence[Experiment]) -> list[Chart]:
     kept = compared(experiments)
     sizes = sorted({one.place.memory for one in kept})
     known = [title for panel in panels(kept) for title in quoted(panel)]
-    ours = {one.title: method_name(one.method, one.first.method_title) for one in kept}
+    ours = {one.title: name_of(one.first) for one in kept}
     rank = {title: n for n, title in enumerate(dict.fromkeys([*known, *ours]))}
     beside = sorted(rank, key=lambda title: rank.get(ours.get(title) or title, rank[title]))
     return [chart(stream, sizes, beside) for stream in panels(kept, by_stream=True)]

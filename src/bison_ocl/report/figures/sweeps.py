@@ -10,9 +10,9 @@ import numpy as np
 from bison_ocl.report.figures.bars import THIN
 from bison_ocl.report.figures.chart import Axis, Chart, Frame, Guide, Map, NotShown, Series
 from bison_ocl.report.figures.panels import Panel, panels, series
-from bison_ocl.report.study.experiments import Experiment, compared
+from bison_ocl.report.study.experiments import Experiment, compared, varied
 from bison_ocl.report.study.measures import AA, BALANCE, Measure, plus_minus
-from bison_ocl.report.study.names import method_name, variant
+from bison_ocl.report.study.names import name_of, variant
 
 BUFFER_BATCH = "buffer_batch"
 WEIGHTS = ("beta", "lambda")
@@ -78,7 +78,7 @@ def sweeps(panel: Panel, measure: Measure) -> dict[str, list[Chart]]:
     for method in dict.fromkeys(line.method for line in panel.lines):
         alike = [line for line in panel.lines if line.method == method]
         lines = [line for line in alike if line.values(measure.of)]
-        match varied(lines):
+        match varied_numbers(lines):
             case [name]:
                 alone.setdefault(name, []).extend(lines)
             case [down, across]:
@@ -87,13 +87,11 @@ def sweeps(panel: Panel, measure: Measure) -> dict[str, list[Chart]]:
     return {name: [over_one(panel, lines, name, measure)] for name, lines in alone.items()} | found
 
 
-def varied(lines: Sequence[Experiment]) -> list[str]:
+def varied_numbers(lines: Sequence[Experiment]) -> list[str]:
     """The settings in which lines differ; none where one of them is not a number."""
-    settings = [line.first.settings for line in lines]
-    names = dict.fromkeys(name for one in settings for name in one)
-    found = [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
-    numbers = all(type(one.get(name)) in (int, float) for one in settings for name in found)
-    return found if numbers else []
+    found = varied(lines)
+    kinds = {type(line.first.settings.get(name)) for line in lines for name in found}
+    return found if kinds <= {int, float} else []
 
 
 def values(lines: Sequence[Experiment], name: str) -> list[float]:
@@ -132,7 +130,7 @@ def swept(lines: Sequence[Experiment], setting: str, measure: Measure) -> list[S
     x = [line.first.settings[setting] for line in ordered]
     printed = [line.printed(measure.name) for line in ordered]
     known = {at: number for at, number in zip(x, printed, strict=True) if number is not None}
-    first, name = lines[0], method_name(lines[0].method, lines[0].first.method_title)
+    first, name = lines[0], name_of(lines[0].first)
     plain = {"name": name, "look": first.method_look}
     error = [one.std or 0 for one in over]
     hover = [plus_minus(one.mean, one.std) for one in over]
@@ -149,9 +147,8 @@ def over_two(
     """A map of the means; frames mark the best cell and the paper's choice."""
     rows, columns = values(lines, down), values(lines, across)
     means = np.full((len(rows), len(columns)), np.nan)
-    first, alone = lines[0].first, Panel(tuple(lines))
-    several = len({line.method for line in panel.lines}) > 1
-    name = method_name(first.method, first.method_title)
+    alone, several = Panel(tuple(lines)), len({line.method for line in panel.lines}) > 1
+    name = name_of(lines[0].first)
     title = f"{name}, {alone.seeds}\n{alone.where}" if several else alone.title
     frames = []
     for line in lines:

@@ -73,9 +73,7 @@ def run_facts(runs: Sequence[Entry]) -> list[str]:
 
 
 def item_facts(item: str, runs: Sequence[Entry]) -> list[str]:
-    methods = dict.fromkeys(
-        names.method_name(record.method, record.method_title) for record in runs
-    )
+    methods = dict.fromkeys(names.name_of(record) for record in runs)
     data = dict.fromkeys(names.stream_name(record) for record in runs)
     return [
         item,

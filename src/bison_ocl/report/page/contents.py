@@ -23,7 +23,7 @@ from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment, by_own_rule, experiments
 from bison_ocl.report.study.looks import looks_of
 from bison_ocl.report.study.measures import AF, AF_TABLE, TOTAL
-from bison_ocl.report.study.names import memory_name, method_name, stream_name
+from bison_ocl.report.study.names import memory_name, name_of, stream_name
 from bison_ocl.report.study.study import Study, plural
 from bison_ocl.report.tables.build import title_of
 from bison_ocl.report.tables.layouts import costs, relative, summary
@@ -93,10 +93,7 @@ def contents(study: Study) -> Contents:
         f"{plural(sum(entry.rule is None for entry in entries), 'run')}, made with bison-ocl",
         study.warnings,
         {item: title_of(item) for item in study.items},
-        {
-            entry.method: (method_name(entry.method, entry.method_title), looks[entry.method])
-            for entry in entries
-        },
+        {entry.method: (name_of(entry), looks[entry.method]) for entry in entries},
         [
             place
             for item, records in study.items.items()

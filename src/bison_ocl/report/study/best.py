@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isclose
 
-from bison_ocl.bounds import as_text
+from bison_ocl.bounds import assigned
 from bison_ocl.report.study.entry import Entry, by_own_rule
-from bison_ocl.report.study.experiments import Experiment, compared, experiments
+from bison_ocl.report.study.experiments import Experiment, compared, experiments, varied
 from bison_ocl.report.study.measures import AA, plus_minus
-from bison_ocl.report.study.names import VALIDATE, memory_name, method_name
+from bison_ocl.report.study.names import VALIDATE, memory_name, name_of
 from bison_ocl.report.study.places import Place
 
 ON_TEST = "so none is called the best: add --validate 0.1 to choose on held-out training images"
@@ -26,7 +26,7 @@ def best_settings(entries: Sequence[Entry]) -> list[str]:
 def line(tried: Sequence[Experiment]) -> str:
     """The best of some settings with its criterion, or the reason why none is named."""
     first = tried[0].first
-    where = f"{method_name(first.method, first.method_title)}, {memory_name(first.memory)}"
+    where = f"{name_of(first)}, {memory_name(first.memory)}"
     share = first.data_options.get(VALIDATE)
     if share is None:
         return f"{where}: {len(tried)} settings were compared on the test images, {ON_TEST}"
@@ -45,6 +45,5 @@ def line(tried: Sequence[Experiment]) -> str:
 
 def chosen(best: Experiment, tried: Sequence[Experiment]) -> str:
     """The values of the settings that vary, in one experiment."""
-    settings = [one.first.settings for one in tried]
-    names = [name for name in best.first.settings if len({str(s.get(name)) for s in settings}) > 1]
-    return ", ".join(f"{name}={as_text(best.first.settings[name])}" for name in names)
+    names, settings = varied(tried), best.first.settings
+    return assigned({name: value for name, value in settings.items() if name in names})

@@ -139,6 +139,13 @@ def compared(found: Sequence[Experiment]) -> list[Experiment]:
     return [one for one in found if not one.label.reference or one.place not in others]
 
 
+def varied(found: Sequence[Experiment]) -> list[str]:
+    """The settings in which experiments differ."""
+    settings = [one.first.settings for one in found]
+    names = dict.fromkeys(name for one in settings for name in one)
+    return [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
+
+
 def having(found: Iterable[Experiment], has: Callable[[Entry], object]) -> list[Experiment]:
     """The experiments with the runs that have something."""
     fewer = (replace(one, records=tuple(filter(has, one.records))) for one in found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+from bison_ocl.bounds import assigned
 from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS, REFERENCE
 from bison_ocl.experiments.records.spec import Spec, own_name
 from bison_ocl.methods.declared import settings_on
@@ -16,7 +17,7 @@ from bison_ocl.report.study.places import Place, place_of
 MAIN_METHOD = "bison"
 """the method that others are tested against"""
 
-READINGS = {("ocm", ", ".join(f"{name}={value}" for name, value in BY_POSITION))}
+READINGS = {("ocm", assigned(dict(BY_POSITION)))}
 """variants that are another reading of a method in the paper, compared with its numbers too"""
 
 
@@ -70,15 +71,15 @@ def labelled_in(item: str, varied: Varied, record: Spec) -> Label:
     usual = common_settings(item, record.method, record.data)
     label = labelled(record, usual)
     if swept := varied.get((record.method, place_of(record))):
-        name = method_label(record.method, getattr(record, "method_title", None)).text
-        return replace(label, text=f"{name} ({names.variant(record, usual, swept=swept)})")
+        variant = names.variant(record, usual, swept=swept)
+        return replace(label, text=f"{names.name_of(record)} ({variant})")
     return label
 
 
 def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:
     """A line of its own for each method, and for each way in which its settings were changed."""
     changed = names.variant(record, usual)
-    label = method_label(record.method, getattr(record, "method_title", None))
+    label = replace(method_label(record.method), text=names.name_of(record))
     if not changed:
         return label
     text, reading = f"{label.text} ({changed})", (own_name(record.method), changed) in READINGS
@@ -86,10 +87,10 @@ def labelled(record: Spec, usual: Mapping[str, Any] | None = None) -> Label:
     return replace(label, text=text, printed=printed, main=False, reading=reading)
 
 
-def method_label(method: str, declared: str | None = None) -> Label:
+def method_label(method: str) -> Label:
     """The line of a method by its preset."""
     return Label(
-        names.method_name(method, declared),
+        names.method_name(method),
         names.category(method),
         printed=method,
         main=method == MAIN_METHOD,

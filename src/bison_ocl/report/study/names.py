@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from bison_ocl.bounds import as_text
+from bison_ocl.bounds import assigned
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in, own_name
 from bison_ocl.methods.declared import facts, settings_on
@@ -30,6 +30,11 @@ def method_name(method: str, declared: str | None = None) -> str:
     name, plus, rule = method.partition(" + ")
     found = facts(name)
     return (found.title if found else declared or name.upper()) + plus + rule_name(rule)
+
+
+def name_of(run: Spec) -> str:
+    """The name of a run's method, by the title in its record where the method is not known."""
+    return method_name(run.method, getattr(run, "method_title", None))
 
 
 def rule_name(rule: str) -> str:
@@ -104,7 +109,7 @@ def variant(
     }
     if isinstance(run, Entry) and run.mixed_precision and run.precision != usual_precision(run):
         changed["precision"] = run.precision
-    return ", ".join(f"{name}={as_text(value)}" for name, value in changed.items())
+    return assigned(changed)
 
 
 def usual_precision(run: Entry) -> str:
