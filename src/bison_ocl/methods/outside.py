@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from bison_ocl.errors import UserError, reason
 
@@ -88,7 +88,8 @@ def register_file(source: MethodFile) -> str:
     module = executed(source)
     found = getattr(module, source.class_name, None)
     if found is None:
-        classes = [name for name, value in vars(module).items() if is_own_method(value, module)]
+        here = module.__name__
+        classes = [k for k, v in vars(module).items() if is_method(v) and v.__module__ == here]
         others = f": it has {', '.join(classes)}" if classes else ""
         raise UserError(f"{source.path} has no class {source.class_name!r}{others}")
     return register(OutsideMethod(found, source.digest, source))
@@ -104,15 +105,12 @@ def executed(source: MethodFile) -> ModuleType:
     sys.modules[name] = module  # dataclasses look up their module at creation
     try:
         exec(compile(source.text, source.path, "exec"), vars(module))
-    except ModuleNotFoundError as error:
-        del sys.modules[name]
-        raise UserError(
-            f"{source.path} cannot be run: {one_line(error, source.path)}; it may import installed "
-            "packages, but no other file of its folder"
-        ) from error
     except Exception as error:
         del sys.modules[name]
-        raise UserError(f"{source.path} cannot be run: {one_line(error, source.path)}") from error
+        fault = f"{source.path} cannot be run: {one_line(error, source.path)}"
+        if isinstance(error, ModuleNotFoundError):
+            fault += "; it may import installed packages, but no other file of its folder"
+        raise UserError(fault) from error
     return module
 
 
@@ -138,9 +136,7 @@ def register(outside: OutsideMethod) -> str:
 
 def check_method(found: object) -> None:
     """Refuse anything but a subclass of Method with a title."""
-    from bison_ocl.methods.method import Method
-
-    if not (isinstance(found, type) and issubclass(found, Method)):
+    if not is_method(found):
         raise UserError(f"{found!r} is not a method: expected a subclass of Method")
     if not vars(found).get("title"):
         raise UserError(f"{found.__name__} has no title: add `title = ...` to the class")
@@ -156,14 +152,10 @@ def slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
-def is_own_method(value: object, module: ModuleType) -> bool:
+def is_method(value: object) -> TypeGuard[type[Method]]:
     from bison_ocl.methods.method import Method
 
-    return (
-        isinstance(value, type)
-        and issubclass(value, Method)
-        and value.__module__ == module.__name__
-    )
+    return isinstance(value, type) and issubclass(value, Method)
 
 
 def installed() -> dict[str, EntryPoint]:
