@@ -113,22 +113,20 @@ def stream_details(name: str) -> Iterator[str]:
         yield from table(("parameter", "default", "values"), rows)
         example = f"{name}:{rows[0][0]}={rows[0][1]}"
     else:
-        example = f"{name}:PATH" if has_function(module, "options") else name
+        example = f"{name}:PATH" if "options" in functions(module) else name
     yield f"Choose it with --stream {example}"
 
 
-def has_function(module: ast.Module, name: str) -> bool:
-    """Whether a module defines a function; `options` of a stream reads what follows the colon."""
-    return any(isinstance(node, ast.FunctionDef) and node.name == name for node in module.body)
+def functions(module: ast.Module) -> dict[str, ast.FunctionDef]:
+    """The functions of a module; `options` of a stream reads what follows the colon."""
+    return {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
 
 
 def parameters(module: ast.Module, function: str) -> Iterator[tuple[str, float]]:
     """The parameters of a stream that have a default."""
-    (found,) = [
-        node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == function
-    ]
-    defaults = found.args.defaults
-    for argument, default in zip(found.args.args[-len(defaults) :], defaults, strict=False):
+    found = functions(module)[function].args
+    with_default = found.args[len(found.args) - len(found.defaults) :]
+    for argument, default in zip(with_default, found.defaults, strict=True):
         yield argument.arg, ast.literal_eval(default)
 
 
