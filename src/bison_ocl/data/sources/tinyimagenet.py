@@ -62,10 +62,7 @@ def from_files(root: Path, benchmark: Benchmark) -> Pictures:
     """The official folders."""
     files = listing(root, skip=("test",))
     wnids = class_ids(files, benchmark.classes)
-    found = {
-        "train": class_folders(files, "train"),
-        "val": validation(files),
-    }
+    found = {"train": class_folders(files, "train"), "val": validation(files)}
     for part, count in (("train", benchmark.train), ("val", benchmark.test)):
         expect_classes(files.path(part), found[part], wnids)
         expect_images(files.path(part), found[part], count)

@@ -6,19 +6,15 @@ One line of results.jsonl. docs/RECORDS.md describes every field.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields
-from typing import Any, ClassVar, Protocol, TypeVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bison_ocl.experiments.records.spec import Spec
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-class Dataclass(Protocol):
-    """What makes a class a dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-
-D = TypeVar("D", bound=Dataclass)
+D = TypeVar("D", bound="DataclassInstance")
 
 SCHEMA = 2
 
@@ -140,7 +136,7 @@ class Record(Spec):
         return self.confusion
 
 
-NESTED: dict[str, type[Dataclass]] = {
+NESTED: dict[str, type[DataclassInstance]] = {
     "metrics": Metrics,
     "losses": Losses,
     "anytime": Anytime,
