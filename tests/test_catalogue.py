@@ -14,8 +14,8 @@ from types import ModuleType
 import pytest
 
 from bison_ocl import methods
-from bison_ocl.cli.catalogue import class_facts, listing, method_listing
-from bison_ocl.cli.details import dataset_details, method_details, stream_details
+from bison_ocl.cli.catalogue.details import dataset_details, method_details, stream_details
+from bison_ocl.cli.catalogue.lists import class_facts, listing, method_listing
 from bison_ocl.data import DATASETS, load
 from bison_ocl.data.storage.official import ARCHIVES
 from bison_ocl.errors import UserError

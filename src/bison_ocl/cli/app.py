@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from bison_ocl.cli import data, listings, outside, report, reproduce, rerun, run
+from bison_ocl.cli import data, outside, report, reproduce, rerun, run
+from bison_ocl.cli.catalogue import commands
 from bison_ocl.cli.learner import export, memory, serve
 
 app = typer.Typer(
@@ -17,7 +18,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (
-    *(listings.methods, listings.datasets, listings.streams),
+    *(commands.methods, commands.datasets, commands.streams),
     *(outside.new, outside.check),
     *(run.run, reproduce.reproduce, rerun.rerun, report.report, report.demo),
     *(export.export, memory.memory, serve.serve),

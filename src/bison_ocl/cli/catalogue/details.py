@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bison_ocl.bounds import Presets, as_text, assigned
-from bison_ocl.cli.catalogue import parsed
+from bison_ocl.cli.catalogue.lists import parsed
 from bison_ocl.errors import UserError, unknown
 
 if TYPE_CHECKING:

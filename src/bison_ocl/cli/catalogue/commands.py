@@ -15,8 +15,8 @@ def methods(
 ) -> None:
     """List the methods with their papers, or the settings of one."""
     from bison_ocl import methods as package
-    from bison_ocl.cli.catalogue import method_listing
-    from bison_ocl.cli.details import method_details
+    from bison_ocl.cli.catalogue.details import method_details
+    from bison_ocl.cli.catalogue.lists import method_listing
 
     if name is not None:
         print("\n".join(method_details(name)))
@@ -33,8 +33,8 @@ def datasets(
     ] = None,
 ) -> None:
     """List the datasets, or describe one."""
-    from bison_ocl.cli.catalogue import listing
-    from bison_ocl.cli.details import dataset_details
+    from bison_ocl.cli.catalogue.details import dataset_details
+    from bison_ocl.cli.catalogue.lists import listing
     from bison_ocl.data import DATASETS, sources
 
     print(listing(sources, DATASETS) if name is None else "\n".join(dataset_details(name)))
@@ -50,8 +50,8 @@ def streams(
     A stream is the tasks and the order in which images arrive.
     """
     from bison_ocl import stream
-    from bison_ocl.cli.catalogue import listing
-    from bison_ocl.cli.details import stream_details
+    from bison_ocl.cli.catalogue.details import stream_details
+    from bison_ocl.cli.catalogue.lists import listing
     from bison_ocl.stream.streams import STREAMS
 
     print(listing(stream, STREAMS) if name is None else "\n".join(stream_details(name)))

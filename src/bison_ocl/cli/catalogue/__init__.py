@@ -1,0 +1,1 @@
+"""Methods, datasets and streams: lists and descriptions, read from source files."""
