@@ -29,16 +29,14 @@ def results_page(
 ) -> str:
     """RESULTS.md; `folder` is where it will be written, so that links are relative to it."""
     page = " [report.html](report.html) is the interactive version." if with_page else ""
-    runs = [record for records in study.items.values() for record in by_own_rule(records)]
-    facts = [
-        map(escaped, item_facts(item, by_own_rule(found))) for item, found in study.items.items()
-    ]
+    trained = {item: by_own_rule(records) for item, records in study.items.items()}
+    facts = [map(escaped, item_facts(item, runs)) for item, runs in trained.items()]
     parts = [
         "# Results",
         f"Written by `bison-ocl report` from the records of each item.{page}",
         *claims(study, tables),
         "## What was run",
-        listed(run_facts(runs)),
+        listed(run_facts([run for runs in trained.values() for run in runs])),
         grid(("item", "title", "runs", "methods", "data", "seeds"), facts),
         *(["## Notes", listed(study.warnings)] if study.warnings else []),
     ]

@@ -144,13 +144,14 @@ def missing_references(item: str, records: Sequence[Entry]) -> list[str]:
 
 def doubts(item: str, records: Sequence[Entry], compared: bool = True) -> list[str]:
     """Warnings about the numbers themselves. compared: whether AI is reported."""
-    references = other_references(item, records) if compared else []
-    return references + other_images(item, records) + diverged(item, records)
+    trained = by_own_rule(records)
+    references = other_references(item, trained) if compared else []
+    return references + other_images(item, trained) + diverged(item, trained)
 
 
 def other_references(item: str, records: Sequence[Entry]) -> list[str]:
     """How many runs have their AI from FINE-TUNE with other settings, in one line."""
-    found = [other for record in by_own_rule(records) if (other := differing(record))]
+    found = [other for record in records if (other := differing(record))]
     names = ", ".join(sorted({name for other in found for name in other}))
     text = (
         f"{item}: AI of {plural(len(found), 'run')} is relative to FINE-TUNE with another {names}"
@@ -178,16 +179,13 @@ def changed(method: str, data: str, settings: Mapping[str, Any]) -> set[str]:
 def other_images(item: str, records: Sequence[Entry]) -> list[str]:
     """Which experiments have runs on different images, in one line."""
     firsts: dict[str, Entry] = {}
-    found = [
-        one for one in by_own_rule(records) if differ(one, firsts.setdefault(one.experiment, one))
-    ]
+    found = [one for one in records if differ(one, firsts.setdefault(one.experiment, one))]
     return counted(item, found, "on other images than the first of the same method")
 
 
 def diverged(item: str, records: Sequence[Entry]) -> list[str]:
     """Which runs had a loss that was not finite, in one line; such steps are refused."""
-    kept = by_own_rule(records)
-    lost = [r for r in kept if r.refused_steps or (r.losses and None in r.losses.loss)]
+    lost = [r for r in records if r.refused_steps or (r.losses and None in r.losses.loss)]
     refused = sum(record.refused_steps for record in lost)
     steps = f", {plural(refused, 'step')} refused" if refused else ""
     found = f"the loss of {plural(len(lost), 'run')} was not finite{steps}"
