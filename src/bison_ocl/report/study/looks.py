@@ -13,9 +13,9 @@ from bison_ocl.methods.declared import facts
 from bison_ocl.report.study.entry import Entry
 
 MARKERS: tuple[Marker, ...] = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "d")
-READOUTS = (":", "-.", "--", "-")
+DASHES = (":", "-.", "--", "-")
 """dashes of networks by other rules, one after the other"""
-BISONS, *OTHERS = PALETTE
+MAIN_COLOUR, *OTHERS = PALETTE
 """colours of methods from outside: BISON's only where all others are taken"""
 
 
@@ -36,7 +36,7 @@ def looks_of(items: Iterable[Sequence[Entry]]) -> dict[str, Look]:
         if name not in METHODS:
             beside = [found & chosen.keys() for found in shown if name in found]
             taken = [[chosen[other].colour for other in found] for found in beside]
-            look = replace(look, colour=rarest([look.colour, *OTHERS, BISONS], taken))
+            look = replace(look, colour=rarest([look.colour, *OTHERS, MAIN_COLOUR], taken))
         chosen[name] = look
     every = set().union(*methods)
     return {method: read_by_rule(method, chosen[own_name(method)], rules) for method in every}
@@ -68,7 +68,7 @@ def read_by_rule(method: str, look: Look, rules: Sequence[str] = ()) -> Look:
     others = [other for other in rules if other] or [rule]
     place = others.index(rule)
     marker = MARKERS[place % len(MARKERS)] if len(others) > 1 else look.marker
-    return replace(look, marker=marker, hollow=True, dashes=READOUTS[place % len(READOUTS)])
+    return replace(look, marker=marker, hollow=True, dashes=DASHES[place % len(DASHES)])
 
 
 def rule_of(method: str) -> str:
