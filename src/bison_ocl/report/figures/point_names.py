@@ -57,22 +57,21 @@ def offsets(
         half = np.array([LETTER * len(one.text) / 2, HALF])
         ways = WAY * (RING[:, None] + half)  # an ellipse, as wide as the name
         boxes = np.hstack([point + ways - half, point + ways + half])
-        elsewhere = misread(boxes, centres, own)
-        unclear = misread(boxes, centres, own, CLEAR)
-        spent = cost(boxes, obstacles, taken, wide, tall) + 40 * elsewhere + 5 * unclear
+        ahead = lead(boxes, centres, own)
+        spent = cost(boxes, obstacles, taken, wide, tall) + 40 * (ahead < 0) + 5 * (ahead < CLEAR)
         best = int(np.argmin(spent))
         taken = np.vstack([taken, boxes[best]])
-        tied = bool(RING[best] > NEAR or unclear[best])
+        tied = bool(RING[best] > NEAR or ahead[best] < CLEAR)
         found.append((float(ways[best, 0]), float(ways[best, 1]), tied))
     return found
 
 
-def misread(boxes: Floats, points: Floats, own: int, clear: float = 0) -> npt.NDArray[np.bool_]:
-    """Whether another point is nearer to a name than its own, or less than `clear` farther [N]."""
+def lead(boxes: Floats, points: Floats, own: int) -> Floats:
+    """How much nearer a name is to its own point than to any other [N]."""
     low, high = boxes[:, None, :2], boxes[:, None, 2:]
     away = np.linalg.norm(np.maximum(0, np.maximum(low - points, points - high)), axis=2)
     others = np.delete(away, own, axis=1).min(axis=1, initial=np.inf)
-    return np.asarray(others < away[:, own] + clear)
+    return np.asarray(others - away[:, own])
 
 
 def cost(boxes: Floats, obstacles: Floats, taken: Floats, wide: float, tall: float) -> Floats:
