@@ -47,13 +47,13 @@ def carry_out(
         while crew:
             ready = wait([worker.pipe for worker in crew])
             for worker in [worker for worker in crew if worker.pipe in ready]:
-                outcome = worker.received()
-                if isinstance(outcome, RunUpdate):
+                message = worker.received()
+                if isinstance(message, RunUpdate):
                     if on_update:
-                        on_update(outcome)
+                        on_update(message)
                     continue
-                done(outcome)
-                if outcome.error is not None or not waiting:
+                done(message)
+                if message.error is not None or not waiting:
                     worker.end()  # an error may leave the process or its GPU in any state
                     crew.remove(worker)
                 if not waiting:
