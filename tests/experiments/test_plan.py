@@ -117,7 +117,7 @@ def test_what_none_of_several_items_holds_is_refused(wanted: Wanted, why: str) -
             Wanted(settings=(("beta", "much"),)),
             "bison: beta=much: expected a finite",
         ),
-        ("table1", Wanted(settings=(("joint", "true"),)), "mir: joint=true: what to replay"),
+        ("table1", Wanted(settings=(("joint", "true"),)), "mir: joint=true: the stream's pass"),
         ("feature-enhancement", Wanted(methods=["onpro"], memory=[1000]), "has no cell"),
     ],
 )

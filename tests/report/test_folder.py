@@ -270,7 +270,7 @@ def test_fields_that_hold_something_else_are_refused(
 
 
 def test_empty_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"holds no results\.jsonl, nor does a folder in it"):
+    with pytest.raises(UserError, match=r"no results\.jsonl in .* or its subfolders"):
         load(tmp_path)
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "results.jsonl").write_text("\n")
@@ -278,7 +278,7 @@ def test_empty_folders_are_refused(tmp_path: Path) -> None:
         load(tmp_path)
     with pytest.raises(UserError, match="no finished run"):
         load(tmp_path / "x" / "results.jsonl")
-    with pytest.raises(UserError, match="none is not there: name a folder of results, or a file"):
+    with pytest.raises(UserError, match=r"no file or folder .*none: give a folder of results"):
         load(tmp_path / "none")
 
 

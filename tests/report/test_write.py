@@ -181,7 +181,7 @@ def test_folders_that_are_none(tmp_path: Path, call: Callable[..., Said]) -> Non
     put(tmp_path / "x", *records("generic", 1))
     (tmp_path / "file").write_text("")
     for words, message in (
-        (("none",), "none is not there: name a folder of results"),
+        (("none",), "no file or folder none: give a folder of results"),
         ((tmp_path / "x", "--out", tmp_path / "file" / "there"), "cannot write to"),
         ((tmp_path / "x", "--out", tmp_path / "file"), "cannot write to"),
     ):

@@ -26,7 +26,7 @@ Address = Annotated[
     typer.Option(help="Address of the Ray cluster (default: $RAY_ADDRESS, or start one here)."),
 ]
 Processes = Annotated[
-    int | None, typer.Option(help="Processes (default: one per core, or one on a GPU).")
+    int | None, typer.Option(help="Train in N processes (default: one per core, or one on a GPU).")
 ]
 
 

@@ -51,7 +51,10 @@ def reproduce(
     ] = None,
     listed: Annotated[
         bool,
-        typer.Option("--list", help="List the items, their runs and times by the last --plan."),
+        typer.Option(
+            "--list",
+            help="List the items with their runs, and the times estimated from the last --plan.",
+        ),
     ] = False,
     planned: Annotated[
         bool,
@@ -65,14 +68,18 @@ def reproduce(
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="Only these datasets; one outside the item replaces its own."),
+        typer.Option(
+            help="Only these datasets (default: all); one outside the item replaces its own."
+        ),
     ] = None,
     memory: Annotated[
         str | None, typer.Option(help="Only these memory sizes, such as 200,500 (default: all).")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="key=value for every method that reads it; repeatable."),
+        typer.Option(
+            "--set", help="Setting, key=value, for every method that reads it; repeatable."
+        ),
     ] = None,
     device: Device = "auto",
     precision: Precision = "tf32",
@@ -87,7 +94,7 @@ def reproduce(
     track: Track = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Run what is missing of the paper's tables and figures.
+    """Train the missing runs of the paper's tables and figures.
 
     Ends with a report that compares with the paper's numbers.
     """

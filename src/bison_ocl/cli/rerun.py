@@ -16,13 +16,15 @@ def rerun(
     ],
     method: Annotated[
         str | None,
-        typer.Option(help="File of the record's method, path/to/mine.py:Mine, if it had one."),
+        typer.Option(
+            help="File of the record's method, path/to/mine.py:Mine, if it is outside the package."
+        ),
     ] = None,
     device: Device = "auto",
     out: Annotated[Path, folder_option(help="Folder for the new record.")] = Path("rerun"),
     data_dir: DataDir = None,
 ) -> None:
-    """Repeat a record's run and say whether the result is identical."""
+    """Repeat a recorded run and compare the result bit by bit."""
     from bison_ocl.experiments.carry.rerun import check_known, chosen, compared, rerun
     from bison_ocl.experiments.terminal.bar import watching
     from bison_ocl.experiments.terminal.show import say

@@ -43,7 +43,10 @@ def mask(dataset: Dataset, share: float) -> Tensor:
         images = (labels == label).nonzero()[:, 0]
         if len(images) < 2:
             name = dataset.class_names[label]
-            raise UserError(f"--validate: class {name!r} of {dataset.name} has a single image")
+            raise UserError(
+                f"--validate: class {name!r} of {dataset.name} has a single image: "
+                "add images, or leave out --validate"
+            )
         count = min(max(1, int(share * len(images) + 0.5)), len(images) - 1)
         order = permutation(key_of(0, label, "validation"), len(images))
         chosen[images[order[:count]]] = True

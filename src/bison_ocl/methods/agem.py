@@ -32,7 +32,7 @@ class AGEM(Method):
 
     def __post_init__(self) -> None:
         if self.joint:
-            raise UserError("joint=true: stream and memory need a gradient each, so a pass each")
+            raise UserError("joint=true: two gradients need two passes; use joint=false")
 
     def retrieve(self, me: State, new: Batch) -> Batch | None:
         return super().retrieve(me, new) if me.later else None

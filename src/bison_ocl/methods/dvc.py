@@ -58,7 +58,7 @@ class DVC(Method):
 
     def __post_init__(self) -> None:
         if self.joint or self.view_mode != "append":
-            raise UserError("er-dvc needs joint=false and view_mode=append: pairs of views")
+            raise UserError("er-dvc compares pairs of views: use joint=false and view_mode=append")
 
     def heads(self) -> Mapping[str, Head]:
         return {"linear": Linear(), "joint": Joint(self.joint_classes)}

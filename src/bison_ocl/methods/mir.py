@@ -44,7 +44,7 @@ class MIR(Method):
 
     def __post_init__(self) -> None:
         if self.joint:
-            raise UserError("joint=true: what to replay is known only after the stream's pass")
+            raise UserError("joint=true: the stream's pass decides what to replay; use joint=false")
 
     def settled_at(self, me: State) -> int:
         return min(self.subsample, me.memory.capacity)

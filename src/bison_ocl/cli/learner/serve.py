@@ -20,12 +20,15 @@ def serve(
         Path, typer.Argument(callback=expanded, help="File of a saved learner; it is updated.")
     ],
     host: Annotated[
-        str, typer.Option(help="Address to answer; others than 127.0.0.1 need $BISON_OCL_TOKEN.")
+        str, typer.Option(help="Address to listen on; others than 127.0.0.1 need $BISON_OCL_TOKEN.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8000,
     save_every: Annotated[float, typer.Option(help="Save the learner every N seconds.")] = 60,
-    most_bytes: Annotated[int, typer.Option(help="Largest body of a request, in bytes.")] = 1 << 24,
-    most_images: Annotated[int, typer.Option(help="Most images in one request.")] = 256,
+    most_bytes: Annotated[int, typer.Option(help="Refuse request bodies larger than N bytes.")] = 1
+    << 24,
+    most_images: Annotated[
+        int, typer.Option(help="Refuse requests with more than N images.")
+    ] = 256,
     device: Device = "auto",
     method: MethodFile = None,
     backbone: Factory = None,

@@ -47,7 +47,7 @@ def load(*paths: Path, methods: Collection[str] = ()) -> Study:
     }
     if not kept:
         listed = " and ".join(map(str, paths))
-        raise UserError(f"no finished run: there is no line in {listed}")
+        raise UserError(f"no finished run in {listed}: train one first")
     everything = [record for records in kept.values() for record in records]
     items = {item: prepared(records, others=everything) for item, records in kept.items()}
     for item, records in items.items():
@@ -78,13 +78,17 @@ def results_in(path: Path) -> list[Path]:
         if path.is_file():
             return [path]
         if not path.is_dir():
-            raise UserError(f"{path} is not there: name a folder of results, or a file of records")
+            raise UserError(
+                f"no file or folder {path}: give a folder of results or a file of records"
+            )
         folders = [path, *sorted(one for one in path.iterdir() if one.is_dir())]
         found = [file for folder in folders for file in results_of(folder)]
     except OSError as error:
         raise UserError(f"cannot read {path}: {reason(error)}") from error
     if not found:
-        raise UserError(f"{path} holds no {RESULTS}, nor does a folder in it: run something first")
+        raise UserError(
+            f"no {RESULTS} in {path} or its subfolders: train runs first, or give another"
+        )
     return found
 
 
