@@ -77,9 +77,9 @@ def share(name: str, label: str, better: Better, what: str) -> Measure:
 
 
 AA = share("AA", "AA", "higher", "average accuracy over all tasks after the last one")
-MEAN = "forgetting as the paper's tables count it: mean over all tasks, best at any time"
+MEAN = "forgetting, highest minus final accuracy of a task: mean over all tasks (paper's tables)"
 AF_TABLE = share("AF_table", "AF_table", "lower", MEAN)
-TEXT = "forgetting by the paper's formula: tasks before the last, best before the end"
+TEXT = "forgetting, highest earlier minus final accuracy: mean over all but the last (paper's text)"
 AF = share("AF", "AF (text)", "lower", TEXT)
 LOST = "intransigence: accuracy lost on new tasks compared with FINE-TUNE"
 AI = replace(share("AI", "AI", "lower", LOST), over_tasks=ai_over_tasks)
