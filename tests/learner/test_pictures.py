@@ -100,6 +100,13 @@ def test_grey_arrays_in_a_list_of_pictures() -> None:
     assert torch.equal(found[0, 0], found[0, 1])
 
 
+@pytest.mark.parametrize("side", [None, 6])
+def test_grey_arrays_of_one_size_are_taken_as_those_of_several(side: int | None) -> None:
+    grey = np.asarray(picture((8, 8), "L"))
+    both = to_bytes([grey, torch.from_numpy(grey.copy())], side)
+    assert torch.equal(both, to_bytes([grey[..., None]] * 2, side))
+
+
 @pytest.mark.parametrize(
     ("image", "message"),
     [
