@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -21,6 +20,7 @@ from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels import Labels
 from bison_ocl.learner.origin import Origin
+from bison_ocl.learner.warning import warn
 from bison_ocl.memory.removal import reduced, rows_in_use
 from bison_ocl.state import State
 
@@ -120,10 +120,9 @@ class Training:
         _, height, width = shape
         if self.arguments.module is None and height * width >= LARGE * LARGE:
             times = round(height * width / 32**2)
-            warnings.warn(
+            warn(
                 f"images of {height}x{width} pixels: a step takes about {times} times as long as "
-                f"with 32x32; set image_size=, such as 64, or give a backbone",
-                stacklevel=5,
+                f"with 32x32; set image_size=, such as 64, or give a backbone"
             )
 
     # --- steps and tasks ---
@@ -217,10 +216,7 @@ class Training:
         if refused := int(self.me.refused):
             self.warned = True
             steps = "1 step was" if refused == 1 else f"{refused} steps were"
-            warnings.warn(
-                f"{steps} refused because the loss or the update is not finite: use a lower lr",
-                stacklevel=5,
-            )
+            warn(f"{steps} refused because the loss or the update is not finite: use a lower lr")
 
     # --- all or nothing, and copies ---
 
