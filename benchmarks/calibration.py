@@ -33,8 +33,8 @@ from bison_ocl.stream.streams import DEFAULT, stream_of
 
 RESULT = Path(__file__).with_name("calibration.json")
 METHODS = ("bison", "er")
-TEMPERATURES = [10 ** (place / 50) for place in range(-150, 101)]
-"""among which the best one is found"""
+TEMPERATURES = [10 ** (place / 2000) for place in range(-6000, 4001)]
+"""among which the best one is found: close together, because the error jumps where bins end"""
 DRAWS = 1000
 """of outcomes with the given probabilities"""
 
