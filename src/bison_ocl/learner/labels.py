@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import itertools
+import warnings
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.warning import warn
 
 ONE = {"label": "a label", "id": "an id"}
 """what a value names, in messages"""
@@ -99,7 +99,7 @@ class Labels:
             encode(label)
         except UserError as error:
             if self._fit_for_files:
-                warn(str(error))
+                warnings.warn(str(error), stacklevel=2)
             self._fit_for_files = False
 
     def encoded(self) -> list[Any]:
