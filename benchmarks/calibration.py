@@ -5,6 +5,9 @@
 Each learner sees a class-incremental stream, or evenly spread batches of it. Then three softmaxes
 of the same scores on test images are compared with accuracy, in 15 bins: of the scores as they are
 (temperature 1), by the rule without held-back images, and fitted on those held back.
+
+Two more errors say how much any fit could gain: that of the best temperature, found with the test
+labels, and the one that so few test images show even where every probability is right.
 """
 
 from __future__ import annotations
@@ -15,7 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from bison_ocl import Learner
 from bison_ocl.data import load
@@ -27,6 +33,10 @@ from bison_ocl.stream.streams import DEFAULT, stream_of
 
 RESULT = Path(__file__).with_name("calibration.json")
 METHODS = ("bison", "er")
+TEMPERATURES = [10 ** (place / 2000) for place in range(-6000, 4001)]
+"""among which the best one is found: close together, because the error jumps where bins end"""
+DRAWS = 1000
+"""of outcomes with the given probabilities"""
 
 
 @dataclass(frozen=True)
@@ -68,21 +78,39 @@ def learned(method: str, cell: Cell, seed: int, data_dir: Path | None) -> dict[s
     rows = torch.arange(0, len(test), max(1, len(test) // cell.tested))
     snapshot, scores = learner._scores(test.x[rows])
     labels = torch.tensor([stream.order[int(str(label))] for label in snapshot.labels])
-    right = labels[scores.argmax(1)] == test.y[rows]
+    right = (labels[scores.argmax(1)] == test.y[rows]).numpy()
 
     def error(temperature: float) -> float:
-        confidence = (scores / temperature).softmax(1).amax(1)
-        return round(100 * expected_calibration_error(confidence.numpy(), right.numpy()), 2)
+        return percent(expected_calibration_error(confidence(scores, temperature), right))
 
     rule = by_rule(learner.method, None)
     return {
-        "accuracy": round(100 * right.double().mean().item(), 2),
+        "accuracy": percent(right.mean()),
         "held_back": len(learner._training.held_back.kept),
         "temperature": round(snapshot.temperature, 4),
         "error_as_they_are": error(1.0),
         "error_by_rule": error(rule),
         "error_fitted": error(snapshot.temperature),
+        "error_best": min(map(error, TEMPERATURES)),
+        "error_if_right": percent(error_if_right(confidence(scores, snapshot.temperature))),
     }
+
+
+def confidence(scores: Tensor, temperature: float) -> NDArray[np.float32]:
+    """The probability of each predicted class."""
+    found: NDArray[np.float32] = (scores / temperature).softmax(1).amax(1).numpy()
+    return found
+
+
+def error_if_right(confidence: NDArray[np.float32]) -> float:
+    """The mean error of so many images if each is right with the probability that it is given."""
+    draws = np.random.default_rng(0).random((DRAWS, len(confidence)))
+    errors = [expected_calibration_error(confidence, draw < confidence) for draw in draws]
+    return float(np.mean(errors))
+
+
+def percent(share: float) -> float:
+    return round(100 * float(share), 2)
 
 
 def main() -> None:

@@ -6,9 +6,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from statistics import mean
 
 import pytest
-from benchmarks import gpu
+from benchmarks import calibration, gpu
 
 
 @pytest.fixture
@@ -87,3 +88,19 @@ print(commit(), environment("cpu"), learner.predict(x[0]))
 def test_a_learner_in_service_needs_torch_and_numpy_alone() -> None:
     root = Path(__file__).parents[1]
     subprocess.run([sys.executable, "-c", WITHOUT_FILES], cwd=root, check=True)
+
+
+def test_the_page_of_a_learner_gives_the_recorded_calibration_errors() -> None:
+    page = " ".join(Path("docs/LEARNER.md").read_text().split())
+    cells = json.loads(calibration.RESULT.read_text())["cells"]
+    shown = ["accuracy", "error_as_they_are", "error_by_rule", "error_fitted"]
+    for cell in cells.values():
+        for method, runs in cell["methods"].items():
+            means = " | ".join(f"{mean(run[name] for run in runs):.1f}" for name in shown)
+            memory = f"{cell['memory']} ({cell['calibration']})"
+            assert f"| {memory} | {method.upper()} | {means} | {len(runs)} |" in page
+    runs = cells["split-digits"]["methods"]["er"]
+    best, right = (mean(run[name] for run in runs) for name in ("error_best", "error_if_right"))
+    assert best > mean(run["error_as_they_are"] for run in runs) / 2
+    assert f"leaves {best:.1f} points" in page
+    assert f"({cells['split-digits']['tested']}) show {right:.1f} even" in page

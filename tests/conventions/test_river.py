@@ -82,3 +82,15 @@ def test_nothing_is_predicted_before_the_first_batch() -> None:
     assert model.predict_proba_one({"a": 1.0}) == {}
     model.learn_one({"a": 1.0}, "bison")
     assert model.predict_one({"a": 1.0}) is None
+    model.learner.flush()
+    assert model.predict_one({"a": 1.0}) == "bison"
+
+
+def test_nothing_is_predicted_once_all_labels_are_forgotten() -> None:
+    model = new(stream_batch=1)
+    model.learn_one({"a": 1.0}, "bison")
+    model.learner.forget(labels=["bison"])
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    model.learn_one({"a": 1.0}, "crane")
+    assert model.predict_one({"a": 1.0}) == "crane"

@@ -56,6 +56,19 @@ def test_it_is_a_learner() -> None:
     np.testing.assert_array_equal(again.predict_proba(x), fitted.predict_proba(x))
 
 
+def test_settings_may_be_other_arguments_of_a_learner() -> None:
+    x, y = digits(120)
+    settings = QUICK["settings"] | {"calibration": 10, "refresh": 1}
+    classifier = LearnerClassifier(value_range=(0, 16), **QUICK | {"settings": settings})
+    found = clone(classifier).fit(x, y).learner_
+    assert found.memory.held_back == 10
+    other = Learner("bison", memory=50, filters=2, calibration=10, refresh=1)
+    other.observe((x / 16).astype(np.float32).reshape(-1, 1, 8, 8), y)
+    other.flush()
+    images = np.zeros((1, 8, 8, 3), np.uint8)
+    np.testing.assert_array_equal(found.predict_proba(images), other.predict_proba(images))
+
+
 def test_it_learns_the_digits() -> None:
     """On which scikit-learn's checks ask nothing of it; by chance it would have 0.1."""
     x, y = digits(400)

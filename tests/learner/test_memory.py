@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,21 @@ def test_forgotten_images_leave_memory_queue_and_the_next_file(
         one.observe(*herd(33, seed=5))
         one.flush()
     assert same(everything(learner), everything(again))
+
+
+@pytest.mark.parametrize("options", [{}, {"calibration": 10}])
+def test_forgotten_images_leave_pickles_too(options: dict[str, Any], tmp_path: Path) -> None:
+    """Images that wait or are held back do not keep those they came with."""
+    learner = new(**options)
+    x, labels, _ = told(15)
+    ids = ["other"] * 15 + ["secret"] * 9 + ["other"] * 15
+    learner.observe(torch.cat([x, marked(9)[0], x]), labels + ["bison"] * 9 + labels, ids)
+    assert holds_the_mark(pickle.dumps(learner))
+    learner.save(tmp_path / "before")
+    for one in (learner, Learner.load(tmp_path / "before")):
+        assert one.forget(ids=["secret"])
+        assert one._training.waiting
+        assert not holds_the_mark(pickle.dumps(one))
 
 
 @pytest.mark.parametrize("name", REPLAYING)

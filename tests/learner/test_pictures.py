@@ -100,6 +100,13 @@ def test_grey_arrays_in_a_list_of_pictures() -> None:
     assert torch.equal(found[0, 0], found[0, 1])
 
 
+@pytest.mark.parametrize("side", [None, 6])
+def test_grey_arrays_of_one_size_are_taken_as_those_of_several(side: int | None) -> None:
+    grey = np.asarray(picture((8, 8), "L"))
+    both = to_bytes([grey, torch.from_numpy(grey.copy())], side)
+    assert torch.equal(both, to_bytes([grey[..., None]] * 2, side))
+
+
 @pytest.mark.parametrize(
     ("image", "message"),
     [
@@ -150,8 +157,10 @@ def test_images_too_large_for_a_file_are_refused_before_they_are_learned(tmp_pat
 def test_large_images_are_warned_of_once() -> None:
     large = np.zeros((2, 224, 224, 3), np.uint8)
     learner = Learner("finetune", filters=1)
-    with pytest.warns(UserWarning, match="224x224 pixels: a step takes about 49 times.*image_size"):
+    message = "224x224 pixels: a step takes about 49 times.*image_size"
+    with pytest.warns(UserWarning, match=message) as said:
         learner.observe(large[:1], ["a"])
+    assert said[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         learner.observe(large[:1], ["a"])

@@ -22,9 +22,11 @@ class LearnerClassifier(base.Classifier):
     """Online class-incremental learning; `x` is an image, or its values by name.
 
     Values are placed in the order of their names, numbers in a name by value: 2 before 10.
-    `method`, `memory`, `rule` and `seed` are those of `Learner`, `settings` those of the method.
+    `method`, `memory`, `rule` and `seed` are those of `Learner`; `settings` are its other arguments
+    and those of the method, such as {"calibration": 50, "lr": 0.05}.
     `image_shape` and `value_range` say what the values are, (8, 8) and (0, 16) for digits of 8x8.
-    A step learns from each complete batch. Before the first one predictions are None and {}.
+    A step learns from each complete batch. Without a learned label, as before the first step,
+    predictions are None and {}.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class LearnerClassifier(base.Classifier):
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
         """The probability of each learned label."""
-        if not self.learner.metrics.steps:
+        if not self.learner.learned_labels:
             return {}
         found = self.learner.predict_proba(self._image(x))[0].astype(np.float64)
         return dict(zip(self.learner.labels, (found / found.sum()).tolist(), strict=True))

@@ -37,7 +37,8 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
     image_shape : shape of the image in a row, such as (8, 8); None: the smallest square
     value_range : values that stand for black and white, such as (0, 16); None: bytes or [0, 1]
     passes : passes of `fit` over its images, in their order
-    settings : settings of the method, such as {"lr": 0.05}
+    settings : other arguments of `Learner` and settings of the method, such as
+        {"calibration": 50, "lr": 0.05}
     random_state : seed; a RandomState or None: drawn from it at each `fit`
 
     `partial_fit` observes images in the order of a stream: a step learns from each complete batch,

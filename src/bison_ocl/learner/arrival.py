@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -16,3 +16,14 @@ class Arrival:
     label: Hashable
     id: Hashable | None = None
     """the caller's name for it"""
+
+
+def arrivals_from(
+    x: Tensor, labels: Iterable[Hashable], ids: Iterable[Hashable | None]
+) -> list[Arrival]:
+    """Images [N, 3, H, W] one by one; each owns its pixels.
+
+    A view that waits would keep the pixels of the whole call, in memory and in pickles.
+    """
+    rows = zip(x, labels, ids, strict=True)
+    return [Arrival(image.clone(), label, name) for image, label, name in rows]

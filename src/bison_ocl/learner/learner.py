@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import checked, least_probability
-from bison_ocl.learner.arrival import Arrival
+from bison_ocl.learner.arrival import Arrival, arrivals_from
 from bison_ocl.learner.images.convert import is_single, to_bytes
 from bison_ocl.learner.labels import (
     Labels,
@@ -208,7 +208,7 @@ class Learner:
             raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
         self._training.check(x, y)
         names = [None] * len(y) if ids is None else plain_ids(for_images(single, ids), len(y))
-        return [Arrival(*one) for one in zip(x, y, names, strict=True)]
+        return arrivals_from(x, y, names)
 
     def _learn(self, arrivals: Sequence[Arrival]) -> None:
         self._training.enqueue(arrivals)

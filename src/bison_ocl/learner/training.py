@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -120,10 +121,9 @@ class Training:
         _, height, width = shape
         if self.arguments.module is None and height * width >= LARGE * LARGE:
             times = round(height * width / 32**2)
-            warnings.warn(
+            warn(
                 f"images of {height}x{width} pixels: a step takes about {times} times as long as "
-                f"with 32x32; set image_size=, such as 64, or give a backbone",
-                stacklevel=5,
+                f"with 32x32; set image_size=, such as 64, or give a backbone"
             )
 
     # --- steps and tasks ---
@@ -217,10 +217,7 @@ class Training:
         if refused := int(self.me.refused):
             self.warned = True
             steps = "1 step was" if refused == 1 else f"{refused} steps were"
-            warnings.warn(
-                f"{steps} refused because the loss or the update is not finite: use a lower lr",
-                stacklevel=5,
-            )
+            warn(f"{steps} refused because the loss or the update is not finite: use a lower lr")
 
     # --- all or nothing, and copies ---
 
@@ -260,3 +257,11 @@ class Training:
         vars(self).update(kept)
         if kept["stepper"] is not None:
             self.start(kept["stepper"])
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the caller's program that called us, however deep inside we are."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("bison_ocl."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)

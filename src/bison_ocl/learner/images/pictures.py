@@ -31,11 +31,11 @@ def is_pil(value: Any) -> bool:
 
 
 def are_pictures(images: Any) -> bool:
-    """Whether a list holds pictures that no array can: files, PIL images, or of several sizes."""
+    """Whether a list holds files, PIL images, grey arrays [H, W], or images of several sizes."""
     if not isinstance(images, list | tuple):
         return False
     shapes = {np.shape(one) for one in images if hasattr(one, "shape")}
-    return len(shapes) > 1 or any(map(is_picture, images))
+    return len(shapes) > 1 or any(len(s) == 2 for s in shapes) or any(map(is_picture, images))
 
 
 def pixels(images: Sequence[Any], side: int | None) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.files.checkpoint import Header
-from bison_ocl.learner.arrival import Arrival
+from bison_ocl.learner.arrival import Arrival, arrivals_from
 from bison_ocl.learner.labels import decode, encode
 
 
@@ -36,7 +36,7 @@ def arrivals_of(
         header[f"{name}_ids"].check(len(ids) == len(labels))
     x = tensors.get(f"{name}.x", torch.zeros((0, *shape), dtype=torch.uint8))
     header[name].check(x.dtype == torch.uint8 and x.shape == (len(labels), *shape))
-    return [Arrival(*one) for one in zip(x, labels, ids, strict=True)]
+    return arrivals_from(x, labels, ids)
 
 
 def encoded_ids(ids: Mapping[int, Hashable]) -> list[list[Any]]:
