@@ -4,11 +4,16 @@
         table1:er,pcr:0-9:split-cifar10 table1:ocm:0-4:split-cifar10:500:old_logits=position ...
 
 Each entry is ITEM:METHODS:SEEDS:DATA[:MEMORIES[:SETTING=VALUE]]; with a setting, only the cells
-that have it, or not if it has no value (`old_logits=`). All entries share one pool of processes,
-so the GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are
-skipped; records are appended as seeds finish. A failing unit is reported and does not stop the
-others. Side by side, processes of CUDA's MPS finish sooner in all, but each one later: GDumb's
-thousands of short steps suffer most, so give it few neighbours.
+that have it, or not if it has no value (`old_logits=`). The seeds of a cell are one unit; `0/1/2`
+makes three, whose records are there as each ends. All entries share one pool of processes, so the
+GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are skipped;
+records are appended as units finish. A failing unit is reported and does not stop the others. One
+that was killed goes on from its last task when the same command is repeated. --plan lists the
+units; --until SECONDS starts none later.
+
+Side by side, processes of CUDA's MPS finish sooner in all, but each one later: GDumb's thousands of
+short steps suffer most, so give it few neighbours. Each process believes in its share of the GPU's
+memory and may train fewer seeds at once than fit; --seeds-at-once overrides.
 """
 
 from __future__ import annotations
@@ -16,11 +21,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import inf
 from pathlib import Path
 
 import torch
 
+from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry import local
 from bison_ocl.experiments.carry.reproduce import Inventory, run_inventory
 from bison_ocl.experiments.carry.work import Outcome
@@ -49,30 +56,46 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
+def apart(entries: Iterable[str]) -> Iterator[str]:
+    """One entry per part of the seeds: `0/1/2` is three."""
+    for entry in entries:
+        item, methods, seeds, *rest = entry.split(":")
+        yield from (":".join((item, methods, part, *rest)) for part in seeds.split("/"))
+
+
 class Pool:
     """What is to be done, and who keeps the records of it."""
 
     def __init__(self, entries: list[str], out: Path, **options: object) -> None:
         self.ledgers: dict[Path, Ledger] = {}
         self.todo: list[Job] = []
+        self.waiting = 0
+        """units not yet started"""
+        self._planned: set[str] = set()
         how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
-        for entry in entries:
+        for entry in apart(entries):
             name, asked = wanted(entry)
             chosen = plan(name, asked)
             inventory = run_inventory(chosen, out, say, **how)
-            for unit in self._units(inventory):
-                if asks_for(entry, unit):
-                    self.ledgers[unit.out] = inventory.ledger
-                    self.todo.append(unit)
+            for unit in self._units(entry, inventory, together=len(chosen.seeds) > 1):
+                self.ledgers[unit.out] = inventory.ledger
+                self.todo.append(unit)
+        self.waiting = len(self.todo)
 
-    def _units(self, inventory: Inventory) -> Iterator[Job]:
-        """Units that no earlier entry has."""
+    def _units(self, entry: str, inventory: Inventory, together: bool) -> Iterator[Job]:
+        """Units of an entry, without the runs that an earlier one has."""
         for job, missing in inventory.missing:
-            for unit in units(job, missing, together=True):
-                if unit.out not in self.ledgers:
-                    yield unit
+            if not asks_for(entry, job):
+                continue
+            left = [spec for spec in missing if spec.identity not in self._planned]
+            self._planned |= {spec.identity for spec in left}
+            for unit in units(job, left, together):
+                if unit.out in self.ledgers:
+                    raise UserError(f"two entries share {described(unit)}: put its seeds into one")
+                yield unit
 
     def started(self, unit: Job) -> None:
+        self.waiting -= 1
         say(f"{described(unit)} starts")
 
     def done(self, outcome: Outcome) -> None:
@@ -85,7 +108,8 @@ class Pool:
 
 def described(unit: Job) -> str:
     settings = "".join(f" {name}={value}" for name, value in unit.settings.items())
-    return f"{unit.method}{settings} {unit.data} {unit.memory} ({len(unit.seeds)} seeds)"
+    seeds = f"{len(unit.seeds)} seeds" if len(unit.seeds) > 1 else f"seed {unit.seeds[0]}"
+    return f"{unit.method}{settings} {unit.data} {unit.memory} ({seeds})"
 
 
 def summary(outcome: Outcome) -> str:
@@ -102,6 +126,9 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, default=None)
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seeds-at-once", type=int, default=None)
+    parser.add_argument("--until", type=float, default=inf, metavar="SECONDS")
+    parser.add_argument("--plan", action="store_true")
     arguments = parser.parse_args()
     pool = Pool(
         arguments.entries,
@@ -109,10 +136,21 @@ def main() -> None:
         device="cuda" if torch.cuda.is_available() else "cpu",
         precision=arguments.precision,
         data_dir=arguments.data_dir,
+        seeds_at_once=arguments.seeds_at_once,
     )
     say(f"{len(pool.todo)} units to do")
-    if pool.todo:
-        local.carry_out(pool.todo, pool.started, pool.done, processes=arguments.processes)
+    if arguments.plan:
+        print(*map(described, pool.todo), sep="\n")
+    elif pool.todo:
+        end = time.monotonic() + arguments.until
+        local.carry_out(
+            pool.todo,
+            pool.started,
+            pool.done,
+            processes=arguments.processes,
+            go_on=lambda: time.monotonic() < end,
+        )
+        say(f"{pool.waiting} units were not started")
 
 
 if __name__ == "__main__":

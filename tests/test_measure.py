@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+from benchmarks import measure
 from benchmarks.measure import Pool, described
+
+from bison_ocl.errors import UserError
+from bison_ocl.experiments.records.results import RESULTS, read
 
 
 @pytest.mark.parametrize(
@@ -27,3 +36,59 @@ def test_an_entry_leaves_out_what_an_earlier_one_has(tmp_path: Path) -> None:
     entries = ["table1:er:0-4:split-cifar10:500", "table1:er:0-4:split-cifar10:200,500"]
     pool = Pool(entries, tmp_path, device="cpu", precision="fp32")
     assert [unit.memory for unit in pool.todo] == [500, 200]
+
+
+def test_seeds_that_are_set_apart_are_units_of_their_own(tmp_path: Path) -> None:
+    entries = ["table1:er:0/1-2/0:split-cifar10:500"]
+    pool = Pool(entries, tmp_path, device="cpu", precision="fp32")
+    assert [list(unit.seeds) for unit in pool.todo] == [[0], [1, 2]]
+    assert len({unit.out for unit in pool.todo}) == 2
+
+
+def test_two_units_that_would_share_a_folder_are_refused(tmp_path: Path) -> None:
+    entries = ["table1:er:0-2:split-cifar10:500", "table1:er:0-4:split-cifar10:500"]
+    with pytest.raises(UserError, match="put its seeds into one"):
+        Pool(entries, tmp_path, device="cpu", precision="fp32")
+
+
+def test_a_plan_lists_units_and_trains_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["measure", "table1:er,pcr:0:split-digits:100", "--out", str(tmp_path), "--plan"]
+    monkeypatch.setattr(sys, "argv", words)
+    measure.main()
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "er split-digits 100 (seed 0)",
+        "pcr split-digits 100 (seed 0)",
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+ENTRY = "table1:er:0/1/2/3:split-digits:100"
+
+
+def begin(out: Path, *options: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-u", "-m", "benchmarks.measure", ENTRY, "--out", str(out)]
+    return subprocess.Popen(
+        [*words, "--precision", "fp32", *options],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_killed_command_keeps_its_records_and_goes_on_when_repeated(tmp_path: Path) -> None:
+    results = tmp_path / "table1" / RESULTS
+    process = begin(tmp_path)
+    while process.poll() is None and not results.exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = results.read_text().splitlines()
+    said = begin(tmp_path, "--until", "0").communicate(timeout=300)[0]
+    assert f"{4 - len(kept)} units to do" in said
+    assert f"{3 - len(kept)} units were not started" in said
+    assert results.read_text().splitlines()[: len(kept)] == kept
+    assert [record.seed for record in read(results)] == list(range(len(kept) + 1))

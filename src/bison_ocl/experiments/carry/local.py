@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
@@ -33,10 +33,12 @@ def carry_out(
     on_update: OnUpdate | None = None,
     processes: int = 1,
     warm_up: bool = False,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> None:
     """Distribute units to processes; a process that dies fails its unit and is replaced.
 
     `warm_up`: train and discard each unit's first run beforehand, for stable timings.
+    `go_on`: whether units may still start; asked when one ends.
     """
     open_datasets(jobs)
     crew = [Worker() for _ in range(min(processes, len(jobs)))]
@@ -53,6 +55,8 @@ def carry_out(
                         on_update(message)
                     continue
                 done(message)
+                if not go_on():
+                    waiting.clear()
                 if message.error is not None or not waiting:
                     worker.end()  # an error may leave the process or its GPU in any state
                     crew.remove(worker)
