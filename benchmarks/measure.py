@@ -71,12 +71,15 @@ class Pool:
         self.todo: list[Job] = []
         self.waiting = 0
         """units not yet started"""
+        self.alone = False
+        """whether a unit measures the machine"""
         self._planned: set[str] = set()
         how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
         for entry in apart(entries):
             name, asked = wanted(entry)
             chosen = plan(name, asked)
             inventory = run_inventory(chosen, out, say, **how)
+            self.alone |= chosen.item.alone
             for unit in self._units(entry, inventory, together=len(chosen.seeds) > 1):
                 self.ledgers[unit.out] = inventory.ledger
                 self.todo.append(unit)
@@ -138,6 +141,8 @@ def main() -> None:
         data_dir=arguments.data_dir,
         seeds_at_once=arguments.seeds_at_once,
     )
+    if pool.alone and arguments.processes > 1:
+        parser.error("an item that measures the machine needs --processes 1")
     say(f"{len(pool.todo)} units to do")
     if arguments.plan:
         print(*map(described, pool.todo), sep="\n")
@@ -148,6 +153,7 @@ def main() -> None:
             pool.started,
             pool.done,
             processes=arguments.processes,
+            warm_up=pool.alone,
             go_on=lambda: time.monotonic() < end,
         )
         say(f"{pool.waiting} units were not started")

@@ -51,6 +51,16 @@ def test_two_units_that_would_share_a_folder_are_refused(tmp_path: Path) -> None
         Pool(entries, tmp_path, device="cpu", precision="fp32")
 
 
+def test_times_are_measured_with_nothing_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["measure", "time:er:0:split-digits", "--out", str(tmp_path), "--processes", "2"]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit):
+        measure.main()
+    assert "--processes 1" in capsys.readouterr().err
+
+
 def test_a_plan_lists_units_and_trains_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
