@@ -71,7 +71,7 @@ def test_other_readouts_have_rows_of_their_own() -> None:
 
 
 def test_bad_input_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="is not there"):
+    with pytest.raises(UserError, match="no file or folder"):
         results.load(tmp_path / "nowhere")
     with pytest.raises(UserError, match="no path given"):
         results.load()
