@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bison_ocl.nets.layers import Layers
+from bison_ocl.nets.layers import Layers, convolved
 from bison_ocl.nets.precision import Precision
 from tests.nets.plain import numbers
 
@@ -62,3 +65,24 @@ def test_bfloat16_leaves_gradients_and_statistics_in_float32() -> None:
     grads = torch.autograd.grad(z.square().sum(), list(own.values()))
     assert {value.dtype for value in (z, *moved.values(), *grads)} == {torch.float32}
     assert z.shape == (5, 16)
+
+
+@pytest.mark.parametrize("side", [6, 7])
+def test_a_shortcut_of_few_channels_is_the_same_convolution(side: int) -> None:
+    x, weight = numbers(6, 4, side, side, dtype=torch.float64), numbers(8, 4, 1, 1, seed=1)
+    expected = torch.einsum("nchw,dc->ndhw", x, weight[..., 0, 0])[..., ::2, ::2]
+    torch.testing.assert_close(convolved(x, weight, 2), expected)
+
+
+def test_few_filters_learn_from_large_images() -> None:
+    """The shortcut's gradient wrote beyond its memory: the process died, at once or at its end."""
+    code = """
+import numpy as np
+from bison_ocl import Learner
+images = np.random.default_rng(0).integers(0, 256, (10, 64, 64, 3), np.uint8)
+learner = Learner("er", memory=20, filters=4)
+for _ in range(3):
+    learner.observe(images, [1] * 10)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

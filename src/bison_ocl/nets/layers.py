@@ -10,6 +10,9 @@ from bison_ocl.nets.norm import Mode, Norm
 from bison_ocl.nets.precision import Precision, image_type
 from bison_ocl.tree import Tensors
 
+SAFE_CHANNELS = 16
+"""channels from which strided convolutions by one pixel are safe on CPUs (torch 2.13)"""
+
 
 class Layers:
     """All layers of one forward pass; `moved` collects the updated statistics."""
@@ -37,8 +40,7 @@ class Layers:
     ) -> Tensor:
         """Convolution, batch normalisation, addition of the shortcut, ReLU."""
         weight = self.params[f"{name}.weight"]
-        y = F.conv2d(x, weight.to(self.images), stride=stride, padding=weight.shape[-1] // 2)
-        y = self._normalised(name, y)
+        y = self._normalised(name, convolved(x, weight.to(self.images), stride))
         y = y if residual is None else y + residual
         return F.relu(y) if relu else y
 
@@ -51,3 +53,14 @@ class Layers:
     def leave(self, x: Tensor, window: int) -> tuple[Tensor, Tensors]:
         """Features by average pooling, one row per image; and the statistics."""
         return F.avg_pool2d(x.to(self.dtype), min(window, *x.shape[2:])).flatten(1), self.norm.moved
+
+
+def convolved(x: Tensor, weight: Tensor, stride: int) -> Tensor:
+    """Convolution by a square kernel that keeps the size of an image but for the stride.
+
+    Skipping pixels first is the same for a kernel of one pixel. With few channels it is necessary:
+    the gradient of PyTorch's (oneDNN's) convolution on a CPU writes beyond its memory there.
+    """
+    if weight.shape[-1] == 1 and weight.shape[1] < SAFE_CHANNELS:
+        x, stride = x[..., ::stride, ::stride], 1
+    return F.conv2d(x, weight, stride=stride, padding=weight.shape[-1] // 2)
