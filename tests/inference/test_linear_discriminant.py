@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from torch import Tensor
 
@@ -52,30 +53,53 @@ def rows_of(memory: Memory, mirror: bool) -> tuple[list[Tensor], list[int]]:
     return ([*rows, *(row.flip(0) for row in rows)], labels * 2) if mirror else (rows, labels)
 
 
-def naive(memory: Memory, z: Tensor, classes: int, mirror: bool) -> Tensor:
+def views_of(query: Tensor, rule: LinearDiscriminant) -> list[Tensor]:
+    """An image to classify, its mirror image, and the central five pixels of six of each."""
+    views = [query, query.flip(0)] if rule.mirror else [query]
+    if rule.crop == 1:
+        return views
+    return views + [
+        F.interpolate(view[None, None, :5], size=6, mode="linear")[0, 0] for view in views
+    ]
+
+
+def mean_of(rows: list[Tensor]) -> Tensor:
+    return sum(rows, torch.zeros(6, dtype=torch.float64)) / len(rows)
+
+
+def naive(memory: Memory, z: Tensor, classes: int, rule: LinearDiscriminant) -> Tensor:
     """log-likelihood ratios by loops over classes and images, with an inverted matrix."""
-    rows, labels = rows_of(memory, mirror)
-    pairs = list(zip(rows, labels, strict=True))
-    means = []
-    for c in range(classes):
-        own = [row for row, label in pairs if label == c]
-        means.append(sum(own, torch.zeros(6, dtype=torch.float64)) / len(own))
+    rows, labels = rows_of(memory, rule.mirror)
+
+    def means_of(rows: list[Tensor]) -> list[Tensor]:
+        pairs = list(zip(rows, labels, strict=True))
+        return [mean_of([row for row, label in pairs if label == c]) for c in range(classes)]
+
+    centre = mean_of(means_of(rows))
+
+    def seen(v: Tensor) -> Tensor:
+        return unit(v - centre) if rule.centred else v
+
+    rows = [seen(row) for row in rows]
+    means = means_of(rows)
     spread = torch.zeros(6, 6, dtype=torch.float64)
-    for row, label in pairs:
-        spread += torch.outer(row - means[label], row - means[label]) / len(pairs)
-    spread += 3 * spread.trace() / 6 * torch.eye(6, dtype=torch.float64)
+    for row, label in zip(rows, labels, strict=True):
+        spread += torch.outer(row - means[label], row - means[label]) / len(rows)
+    spread += rule.shrinkage * spread.trace() / 6 * torch.eye(6, dtype=torch.float64)
+    means = [unit(mean) for mean in means] if rule.centred else means
     inverse, table = torch.linalg.inv(spread), []
     for query in z:
-        seen = unit(unit(query) + unit(query.flip(0))) if mirror else unit(query)
-        table.append([float(m @ inverse @ seen - m @ inverse @ m / 2) for m in means])
+        u = seen(unit(mean_of([unit(view) for view in views_of(query, rule)])))
+        table.append([float(m @ inverse @ u - m @ inverse @ m / 2) for m in means])
     return torch.tensor(table, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("mirror", [True, False])
-def test_equals_a_naive_loop(mirror: bool) -> None:
-    memory, z = many(40, 5, capacity=50), queries()
-    found = scored(LinearDiscriminant(mirror=mirror), memory, 5, z)
-    torch.testing.assert_close(found, naive(memory, z, 5, mirror), rtol=1e-9, atol=1e-9)
+@pytest.mark.parametrize("name", [name for name in RULES if name.startswith("ld")])
+def test_equals_a_naive_loop(name: str) -> None:
+    rule, memory, z = RULES[name], many(40, 5, capacity=50), queries()
+    assert isinstance(rule, LinearDiscriminant)
+    found = scored(rule, memory, 5, z)
+    torch.testing.assert_close(found, naive(memory, z, 5, rule), rtol=1e-9, atol=1e-9)
 
 
 def test_agrees_with_scikit_learn() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.inference import features
 from bison_ocl.inference.nearest_class_mean import Means, NearestClassMean
+from bison_ocl.inference.rules import RULES
 from bison_ocl.memory.memory import Memory, empty
 from bison_ocl.nets.net import Net
 from tests.inference.flat import flat_net, many, memory_of, showing
@@ -68,37 +70,44 @@ def test_ties_go_to_the_lowest_class() -> None:
     assert nearest_mean(queries, summary, True).argmax(1).tolist() == [1, 2, 1]
 
 
-def naive(
-    memory: Memory, z: Tensor, classes: int, normalise: bool, mirror: bool
-) -> list[list[float]]:
+def naive(memory: Memory, z: Tensor, classes: int, rule: NearestClassMean) -> list[list[float]]:
     """Distances by loops over queries, classes and stored images."""
 
     def shaped(v: Tensor) -> Tensor:
-        return v / v.norm() if normalise else v
+        return v / v.norm() if rule.normalise else v
 
-    features = [row.flatten().double() for row in memory.x[: memory.filled]]
+    def mean_of(rows: list[Tensor]) -> Tensor:
+        return sum(rows, torch.zeros(6, dtype=torch.float64)) / len(rows)
+
+    def views(query: Tensor) -> list[Tensor]:
+        seen = [query, query.flip(0)] if rule.mirror else [query]
+        parts = [F.interpolate(one[None, None, :5], size=6, mode="linear")[0, 0] for one in seen]
+        return seen + parts if rule.crop < 1 else seen
+
+    features = [shaped(row.flatten().double()) for row in memory.x[: memory.filled]]
     labels = memory.y[: memory.filled].tolist()
-    if mirror:  # a reversed row is the feature of a mirrored image
+    if rule.mirror:  # a reversed row is the feature of a mirrored image
         features, labels = [*features, *(f.flip(0) for f in features)], labels * 2
-        z = torch.stack([(shaped(query) + shaped(query.flip(0))) / 2 for query in z])
-    table = []
-    for query in z:
-        row = []
-        for c in range(classes):
-            own = [shaped(f) for f, y in zip(features, labels, strict=True) if y == c]
-            mean = shaped(sum(own, torch.zeros(6, dtype=torch.float64)) / len(own))
-            row.append((shaped(query) - mean).square().sum().item())
-        table.append(row)
-    return table
+
+    def of_class(c: int) -> Tensor:
+        return mean_of([f for f, y in zip(features, labels, strict=True) if y == c])
+
+    z = torch.stack([shaped(mean_of([shaped(view) for view in views(query)])) for query in z])
+    if rule.centred:
+        centre = mean_of([of_class(c) for c in range(classes)])
+        features = [shaped(f - centre) for f in features]
+        z = torch.stack([shaped(query - centre) for query in z])
+    means = [shaped(of_class(c)) for c in range(classes)]
+    return [[(query - mean).square().sum().item() for mean in means] for query in z]
 
 
-@pytest.mark.parametrize("mirror", [True, False])
-@pytest.mark.parametrize("normalise", [True, False])
-def test_equals_a_naive_loop(normalise: bool, mirror: bool) -> None:
-    memory, rule, net = many(40, 5), NearestClassMean(normalise, mirror), flat_net(6)
+@pytest.mark.parametrize("name", [name for name in RULES if name.startswith("ncm")])
+def test_equals_a_naive_loop(name: str) -> None:
+    memory, rule, net = many(40, 5), RULES[name], flat_net(6)
+    assert isinstance(rule, NearestClassMean)
     z = 255 * torch.rand(7, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     scores = rule.scores(net, rule.summarise(net, memory, 5), showing(z))
-    expected = torch.tensor(naive(memory, z, 5, normalise, mirror), dtype=torch.float64)
+    expected = torch.tensor(naive(memory, z, 5, rule), dtype=torch.float64)
     torch.testing.assert_close(-scores, expected, rtol=1e-9, atol=1e-9)
 
 

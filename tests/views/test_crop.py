@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from bison_ocl.rng import key_of, uniforms
-from bison_ocl.views.crop import TRIES, Box, crop, random_box
+from bison_ocl.views.crop import TRIES, Box, central, crop, random_box
 
 # The largest number that rng.uniform can draw.
 LARGEST = 1 - 2.0**-24
@@ -153,3 +153,12 @@ def test_whole_box_changes_nothing() -> None:
     x = torch.rand(2, 3, 31, 17)
     box = Box(torch.zeros(2), torch.zeros(2), torch.full((2,), 31.0), torch.full((2,), 17.0))
     torch.testing.assert_close(crop(x, box), x)
+
+
+@pytest.mark.parametrize("size", [(32, 32), (9, 14), (1, 6), (2, 2)])
+def test_central_part_of_a_share_of_the_sides(size: tuple[int, int]) -> None:
+    x = torch.rand(3, 2, *size, dtype=torch.float64)
+    height, width = (max(1, round(0.8 * side)) for side in size)
+    top, left = (size[0] - height) // 2, (size[1] - width) // 2
+    part = x[..., top : top + height, left : left + width]
+    torch.testing.assert_close(central(x, 0.8), interpolate(part, size=size, mode="bilinear"))

@@ -106,8 +106,9 @@ def run(
     also: Annotated[
         list[str] | None,
         typer.Option(
-            help="Also score the networks by these rules: ncm, ncm-raw or ld, each also with "
-            "-mirror; averaged+ld-mirror uses the averaged weights. Repeatable, or with commas."
+            help="Also score the networks by these rules: ncm, ncm-raw, ncm-centred, ld or "
+            "ld-centred, each also with -mirror or -crop; averaged+ld-mirror uses the averaged "
+            "weights. Repeatable, or with commas."
         ),
     ] = None,
     seeds_at_once: Annotated[

@@ -1,12 +1,16 @@
 """Features for inference rules: of stored images and of images to classify.
 
 `normalise` scales features to unit length. `mirror` adds mirror images: each stored image counts
-twice, original and mirrored, and an image to classify has the sum of its two features.
+twice, original and mirrored, and an image to classify has the sum of its features. `crop` adds the
+central part of an image to classify, of that share of its sides (1 for none): networks trained on
+random crops see larger objects than whole images show (Touvron et al. 2019, "Fixing the train-test
+resolution discrepancy").
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -15,6 +19,7 @@ from bison_ocl.batch import one_hot, to_float
 from bison_ocl.memory.memory import Memory
 from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
+from bison_ocl.views.crop import central
 
 CHUNK = 500
 """most images per pass on a CPU"""
@@ -47,6 +52,14 @@ class MemoryFeatures:
     z: Tensor
     labels: Tensor
 
+    def around(self, centre: Tensor | None) -> MemoryFeatures:
+        return replace(self, z=relative(self.z, centre))
+
+
+def relative(z: Tensor, centre: Tensor | None) -> Tensor:
+    """Features relative to a centre [d], of unit length; as they are without one."""
+    return z if centre is None else unit(z - centre)
+
 
 def memory_features(
     net: Net, memory: Memory, classes: int, normalise: bool, mirror: bool
@@ -69,13 +82,14 @@ def memory_features(
     return MemoryFeatures(unit(z) if normalise else z, labels)
 
 
-def query_features(net: Net, x: Tensor, normalise: bool, mirror: bool) -> Tensor:
-    """Features of images to classify, [B, d]; renormalised after adding mirror images."""
-    z = feature(net, x, normalise)
-    if not mirror:
+def query_features(net: Net, x: Tensor, normalise: bool, mirror: bool, crop: float = 1.0) -> Tensor:
+    """Features of images to classify, [B, d]; renormalised after adding those of their views."""
+    views = [x, x.flip(-1)] if mirror else [x]
+    views += [central(view, crop) for view in views] if crop < 1 else []
+    z = reduce(torch.add, [feature(net, view, normalise) for view in views])
+    if len(views) == 1:
         return z
-    both = z + feature(net, x.flip(-1), normalise)
-    return unit(both) if normalise else both / 2
+    return unit(z) if normalise else z / len(views)
 
 
 def feature(net: Net, x: Tensor, normalise: bool) -> Tensor:

@@ -11,9 +11,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bison_ocl.inference.features import MemoryFeatures, memory_features, query_features
-from bison_ocl.inference.nearest_class_mean import class_means
+from bison_ocl.inference.features import (
+    MemoryFeatures,
+    memory_features,
+    query_features,
+    relative,
+)
+from bison_ocl.inference.nearest_class_mean import centre_of, class_means
 from bison_ocl.memory.memory import Memory
+from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
 
 
@@ -24,6 +30,8 @@ class Discriminant:
     weight: Tensor
     bias: Tensor
     known: Tensor
+    centre: Tensor | None = None
+    """[d]: what features are relative to, if they are centred"""
 
 
 @dataclass(frozen=True)
@@ -34,22 +42,35 @@ class LinearDiscriminant:
     """how many times the covariance's mean diagonal is added to its diagonal"""
     mirror: bool = False
     """with mirror images of stored images and of those to classify"""
+    crop: float = 1.0
+    """with the central part of images to classify, of this share of their sides"""
+    centred: bool = False
+    """features relative to the mean of the class means; they and class means have unit length"""
 
     def summarise(self, net: Net, memory: Memory, classes: int) -> Discriminant:
         stored = memory_features(net, memory, classes, normalise=True, mirror=self.mirror)
-        return discriminant(stored, self.shrinkage)
+        centre = centre_of(stored) if self.centred else None
+        return discriminant(stored.around(centre), self.shrinkage, centre)
 
     def scores(self, net: Net, summary: Discriminant, x: Tensor) -> Tensor:
-        z = query_features(net, x, normalise=True, mirror=self.mirror)
+        z = query_features(net, x, normalise=True, mirror=self.mirror, crop=self.crop)
+        z = relative(z, summary.centre)
         return (z @ summary.weight.T + summary.bias).masked_fill(~summary.known, -float("inf"))
 
 
-def discriminant(stored: MemoryFeatures, shrinkage: float) -> Discriminant:
-    """w_c = Σ⁻¹ μ_c and b_c = −½ μ_cᵀ Σ⁻¹ μ_c."""
+def discriminant(
+    stored: MemoryFeatures, shrinkage: float, centre: Tensor | None = None
+) -> Discriminant:
+    """w_c = Σ⁻¹ μ_c and b_c = −½ μ_cᵀ Σ⁻¹ μ_c.
+
+    Around a centre, class means of unit length: the features of classes that are learned less
+    firmly spread further, so that their means are shorter and would seldom win.
+    """
     classes = class_means(stored)
     covariance = within_class_covariance(stored, classes.means)
-    weight = torch.linalg.solve(shrunk(covariance, shrinkage), classes.means.T).T
-    return Discriminant(weight, -(weight * classes.means).sum(1) / 2, classes.known)
+    means = classes.means if centre is None else unit(classes.means)
+    weight = torch.linalg.solve(shrunk(covariance, shrinkage), means.T).T
+    return Discriminant(weight, -(weight * means).sum(1) / 2, classes.known, centre)
 
 
 def within_class_covariance(stored: MemoryFeatures, means: Tensor) -> Tensor:

@@ -95,8 +95,9 @@ class Learner:
     `normalise` gives it images minus a mean, divided by a deviation, of each channel. One without
     trainable parameters stays frozen, in eval mode, and only heads train.
 
-    `rule` is the inference rule: ncm, ncm-raw or ld, each also with -mirror; None for the method's
-    own. With the setting `average`, such as 0.995, the averaged weights predict.
+    `rule` is the inference rule: ncm, ncm-raw, ncm-centred, ld or ld-centred, each also with
+    -mirror or -crop; None for the method's own. With the setting `average`, such as 0.995, the
+    averaged weights predict.
 
     `calibration`: so many of the `memory` images are never learned from; the probabilities are
     fitted to the accuracy on them. One image in ten is held back until all labels have a share.

@@ -63,6 +63,13 @@ def first_pixel(draw: Tensor, room: Tensor, central: Tensor) -> Tensor:
     return torch.where(central, (room / 2).floor(), anywhere)
 
 
+def central(x: Tensor, share: float) -> Tensor:
+    """The central part of each image, of that share of its sides, resized to the whole image."""
+    height, width = (max(1, round(share * side)) for side in x.shape[-2:])
+    top, left = (x.shape[-2] - height) // 2, (x.shape[-1] - width) // 2
+    return crop(x, Box(*(x.new_tensor([pixels]) for pixels in (top, left, height, width))))
+
+
 def crop(x: Tensor, box: Box) -> Tensor:
     """The box of each image resized bilinearly to the whole image. x: [B, C, H, W]"""
     return stretch(stretch(x.mT, box.top, box.height).mT, box.left, box.width)
