@@ -118,32 +118,36 @@ def test_agrees_with_scikit_learn() -> None:
     torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
-def test_fewer_images_than_numbers_in_a_feature_or_than_classes() -> None:
+@pytest.mark.parametrize("centred", [True, False])
+def test_fewer_images_than_numbers_in_a_feature_or_than_classes(centred: bool) -> None:
     for n, classes in ((4, 2), (3, 10), (1, 3)):
         memory = many(n, classes)
-        found = scored(LinearDiscriminant(), memory, classes, queries())
+        found = scored(LinearDiscriminant(centred=centred), memory, classes, queries())
         known = sorted(set(memory.y[:n].tolist()))
         assert found[:, known].isfinite().all()
         unknown = [c for c in range(classes) if c not in known]
         assert (found[:, unknown] == -torch.inf).all()
 
 
+@pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("copies", [1, 3])
-def test_without_spread_it_is_the_nearest_class_mean(copies: int) -> None:
+def test_without_spread_it_is_the_nearest_class_mean(copies: int, centred: bool) -> None:
     """One image a class, or several that are equal: there is no covariance to speak of."""
     rows = [[9, 1, 3, 200, 7, 7], [0, 50, 80, 1, 90, 3], [33, 33, 33, 0, 0, 250]] * copies
     memory = memory_of(rows, [0, 1, 2] * copies)
-    ncm = NearestClassMean()
+    ncm = NearestClassMean(centred=centred)
     expected = ncm.scores(NET, ncm.summarise(NET, memory, 3), showing(queries(50)))
-    found = scored(LinearDiscriminant(), memory, 3, queries(50))
+    found = scored(LinearDiscriminant(centred=centred), memory, 3, queries(50))
     assert torch.equal(found.argmax(1), expected.argmax(1))
     assert found.isfinite().all()
 
 
-def test_one_image_of_a_class_beside_many_of_others() -> None:
+@pytest.mark.parametrize("centred", [True, False])
+def test_one_image_of_a_class_beside_many_of_others(centred: bool) -> None:
     lonely, others = [9, 1, 3, 200, 7, 7], [[i, 50, 80, 1, 90, 3] for i in range(9)]
     memory = memory_of([lonely, *others], [0, *[1] * 9])
-    found = scored(LinearDiscriminant(), memory, 2, torch.tensor([lonely, others[4]]).double())
+    rule, shown = LinearDiscriminant(centred=centred), torch.tensor([lonely, others[4]])
+    found = scored(rule, memory, 2, shown.double())
     assert found.isfinite().all()
     assert found.argmax(1).tolist() == [0, 1]
 
