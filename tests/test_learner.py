@@ -814,6 +814,14 @@ def test_images_that_no_step_can_take_do_not_decide_about_later_ones() -> None:
         learner.observe(np.zeros((1, 9, 9, 3), np.uint8), ["a"])
 
 
+def test_a_first_call_that_fails_does_not_decide_about_later_ones() -> None:
+    learner = Learner("bison", memory=10**6, filters=4)
+    with pytest.warns(UserWarning, match="image_size="), pytest.raises(UserError, match="no room"):
+        learner.observe(np.zeros((1, 2000, 2000, 3), np.uint8), [1])
+    learner.observe(np.zeros((10, 4, 4, 3), np.uint8), [1] * 10)
+    assert learner.labels == [1]
+
+
 # --- how it computes ---
 
 

@@ -235,8 +235,8 @@ class Training:
                 yield
         except BaseException as error:
             vars(self).update(before)
-            if isinstance(error, Unlearnable) and self.steps == 0:
-                # Refused images must not fix the image shape.
+            if self.stepper is None or (isinstance(error, Unlearnable) and self.steps == 0):
+                # Refused images must not fix the image shape, nor a network made for it.
                 self.origin, self.stepper, self.waiting = Origin(self.arguments), None, []
                 self.held_back = HeldBack(self.arguments.calibration)
             raise
