@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from typing import Any
 
@@ -56,9 +57,22 @@ def test_limit_counts_distinct_labels_and_takes_none_in() -> None:
     Labels().check_room(range(1000))
 
 
+class Animal(enum.StrEnum):
+    BISON = "bison"
+
+
+class Old(str, enum.Enum):  # noqa: UP042 - as users have it
+    BISON = "bison"
+
+
+class Place(enum.IntEnum):
+    FIRST = 1
+
+
 @pytest.mark.parametrize(
     ("given", "found"),
     [
+        ([Animal.BISON, Old.BISON, Place.FIRST], ["bison", "bison", 1]),
         (np.array([1, 2]), [1, 2]),
         (np.array(["a", "b"]), ["a", "b"]),
         (np.array([True, False]), [True, False]),
@@ -95,6 +109,11 @@ def test_what_cannot_be_looked_up_is_refused(label: Any) -> None:
     with pytest.raises(UserError, match="not one hashable value: use a string") as caught:
         plain_labels(["fine", label])
     assert "\n" not in str(caught.value)
+
+
+def test_a_number_too_long_to_print_is_refused() -> None:
+    with pytest.raises(UserError, match="a label is a number of 14,949 bits: use a string"):
+        plain_labels([10**4500])
 
 
 @pytest.mark.parametrize("labels", ["ab", None, 3, np.array(3)])

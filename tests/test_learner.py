@@ -7,7 +7,7 @@ import pickle
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,11 @@ ANIMALS = ["bison", "crane", "otter", "whale"]
 
 class Kind(Enum):
     A = 1
+
+
+class Word(StrEnum):
+    A = "a"
+    B = "b"
 
 
 def backbone(seed: int = 0) -> nn.Module:
@@ -567,6 +572,18 @@ def test_labels_keep_their_types_in_a_file(tmp_path: Path) -> None:
     found = Learner.load(tmp_path / "herd", backbone=backbone()).labels
     assert found == labels
     assert [type(label) for label in found] == [type(label) for label in labels]
+
+
+def test_labels_of_an_enum_of_texts_are_the_same_after_loading(tmp_path: Path) -> None:
+    labels = [Word.A, Word.B] * 5
+    learner = new("er")
+    learner.observe(images(torch.arange(10) % 2), labels, ids=labels)
+    learner.save(tmp_path / "herd")
+    again = Learner.load(tmp_path / "herd", backbone=backbone())
+    again.observe(images(torch.arange(10) % 2), labels)
+    for one in (learner, again):
+        assert {type(value) for value in (*one.labels, *one.memory.ids)} <= {str, type(None)}
+    assert again.forget(ids=[Word.A]) == learner.forget(ids=[Word.A]) == 5
 
 
 def test_labels_that_json_cannot_hold_are_refused_when_saving(tmp_path: Path) -> None:

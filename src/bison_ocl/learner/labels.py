@@ -12,6 +12,8 @@ from bison_ocl.errors import UserError
 
 ONE = {"label": "a label", "id": "an id"}
 """what a value names, in messages"""
+LONGEST = 13_000
+"""bits of a whole number, fewer than the 4,300 digits that Python prints and reads"""
 
 
 class Labels:
@@ -179,7 +181,7 @@ def plain(value: Any, what: str = "label") -> Hashable:
     if isinstance(value, tuple):
         return tuple(plain(item, what) for item in value)
     try:
-        value = value.item() if hasattr(value, "item") else value
+        value = exactly(value.item() if hasattr(value, "item") else value)
         hash(value)
         unequal = bool(value != value)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -189,8 +191,19 @@ def plain(value: Any, what: str = "label") -> Hashable:
         ) from error
     if unequal:
         raise UserError(f"{ONE[what]} is NaN, which equals no other: leave that image out")
+    if isinstance(value, int) and value.bit_length() > LONGEST:
+        raise UserError(f"{ONE[what]} is a number of {value.bit_length():,} bits: use a string")
     label: Hashable = value
     return label
+
+
+def exactly(value: Any) -> Any:
+    """A str, int or float for one of a subclass, such as a StrEnum, whose type no file keeps."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else value
 
 
 def encode(label: Hashable, what: str = "label") -> Any:
