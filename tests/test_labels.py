@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.labels import Labels, decode, encode, plain_labels
+from bison_ocl.learner.labels import Labels, decode, encode, plain_labels, plain_names
 
 
 def test_numbers_follow_the_order_of_appearance() -> None:
@@ -39,12 +39,19 @@ def test_labels_are_added_to_a_longer_list() -> None:
 def test_a_label_that_left_leaves_its_number_to_the_next() -> None:
     labels = Labels(limit=3)
     labels.add("abc")
-    fewer = labels.without("b")
+    fewer = labels.without(plain_names(["b"], "label"))
     assert (fewer.all, fewer.numbers, fewer.rows) == (["a", "c"], [0, 2], 3)
     assert (labels.all, labels.numbers) == (["a", "b", "c"], [0, 1, 2])
     again = fewer.added("db")
     assert (again.all, again.numbers) == (["a", "c", "d", "b"], [0, 2, 1, 3])
     assert Labels().rows == 0
+
+
+def test_the_two_zeros_are_one_label() -> None:
+    labels = Labels(limit=1)
+    labels.check_room([0.0, -0.0])
+    with pytest.raises(UserError, match=r"labels 0\.0 and 0 are equal in Python"):
+        labels.check_room([0.0, 0])
 
 
 def test_limit_counts_distinct_labels_and_takes_none_in() -> None:

@@ -347,6 +347,21 @@ def test_forgetting_everything_leaves_a_learner_that_can_begin_again() -> None:
     assert set(learner.predict(herd(5)[0])) <= {0, 1, 2, 3}
 
 
+def test_names_that_python_takes_for_equal_are_told_apart() -> None:
+    learner = new("er", stream_batch=8)
+    learner.test_then_train(
+        images(torch.arange(12) % 2), [1, 0] * 6, ids=[1, True, (1,), (1.0,)] * 3
+    )
+    before = learner.metrics.counts
+    assert learner.forget(labels=[True]) == learner.forget(labels=[1.0]) == 0
+    assert (learner.labels, learner.metrics.counts) == ([1, 0], before)
+    assert learner.forget(ids=[1]) == 3
+    assert [type(one) for one in learner.memory.ids].count(bool) == 2
+    assert learner.forget(ids=[(True,), (1.0,)]) == 3
+    assert learner.forget(ids={True}) == 3
+    assert {*learner.memory.ids, learner._training.waiting[0].id} == {(1,)}
+
+
 def test_what_is_not_there_is_forgotten_without_a_change() -> None:
     learner = with_secrets("bison")
     before = everything(learner)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from bison_ocl.learner.labels import Names, typed
+
 
 @dataclass(frozen=True)
 class Arrival:
@@ -16,6 +18,10 @@ class Arrival:
     label: Hashable
     id: Hashable | None = None
     """the caller's name for it"""
+
+    def is_named(self, ids: Names, labels: Names) -> bool:
+        """Whether its id or its label is among these."""
+        return typed(self.id) in ids or typed(self.label) in labels
 
 
 def arrivals_from(

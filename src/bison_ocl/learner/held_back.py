@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from bison_ocl.learner.arrival import Arrival
+from bison_ocl.learner.labels import Names
 
 EVERY = 10
 """one of so many images may be held back"""
@@ -46,9 +47,8 @@ class HeldBack:
             kept = kept[:oldest] + kept[oldest + 1 :]
         return replace(self, kept=(*kept, arrival))
 
-    def without(self, ids: set[Hashable], labels: set[Hashable]) -> HeldBack:
-        left = tuple(a for a in self.kept if not (a.id in ids or a.label in labels))
-        return replace(self, kept=left)
+    def without(self, ids: Names, labels: Names) -> HeldBack:
+        return replace(self, kept=tuple(a for a in self.kept if not a.is_named(ids, labels)))
 
     @property
     def counts(self) -> Counter[Hashable]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Set
 from typing import Any
 
 from bison_ocl.errors import UserError
@@ -14,6 +14,8 @@ ONE = {"label": "a label", "id": "an id"}
 """what a value names, in messages"""
 LONGEST = 13_000
 """bits of a whole number, fewer than the 4,300 digits that Python prints and reads"""
+Names = Set[tuple[type, Hashable]]
+"""labels or ids, each as `typed` makes it"""
 
 
 class Labels:
@@ -56,11 +58,10 @@ class Labels:
         longer.add(fresh)
         return longer
 
-    def without(self, labels: Iterable[Hashable]) -> Labels:
+    def without(self, labels: Names) -> Labels:
         """The other labels, with their numbers."""
         fewer = self._copy()
-        for label in labels:
-            fewer._numbers.pop(label, None)
+        fewer._numbers = {one: n for one, n in self._numbers.items() if typed(one) not in labels}
         return fewer
 
     def without_limit(self) -> Labels:
@@ -138,15 +139,15 @@ def class_labels(labels: Any) -> list[Hashable]:
     return found
 
 
-def plain_names(names: Any, what: str) -> set[Hashable]:
+def plain_names(names: Any, what: str) -> Names:
     """Labels or ids to forget, in any order. None is no name: images without an id have it."""
     values = names.tolist() if hasattr(names, "tolist") else names
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise UserError(f"forget {values!r}: expected a list, such as [{values!r}]")
-    found = {plain(value, what) for value in values}
+    found = [plain(value, what) for value in values]
     if None in found:
         raise UserError(f"forget None: expected {what}s of images, and None is no {what}")
-    return found
+    return {typed(value) for value in found}
 
 
 def plain_ids(ids: Any, images: int) -> list[Hashable]:
@@ -169,7 +170,7 @@ def distinct(labels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
     """Labels without repetitions. Python takes True, 1 and 1.0 for equal: they are not merged."""
     found: dict[Hashable, Hashable] = {}
     for label in labels:
-        if repr(known := found.setdefault(label, label)) != repr(label):
+        if typed(known := found.setdefault(label, label)) != typed(label):
             raise UserError(
                 f"labels {known!r} and {label!r} are equal in Python: use one type for all labels"
             )
@@ -204,6 +205,13 @@ def exactly(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return int.__int__(value)
     return float.__float__(value) if isinstance(value, float) else value
+
+
+def typed(value: Hashable) -> tuple[type, Hashable]:
+    """A label or id with its type, also within tuples: 1, 1.0 and True differ."""
+    if isinstance(value, tuple):
+        return tuple, tuple(map(typed, value))
+    return type(value), value
 
 
 def encode(label: Hashable, what: str = "label") -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
+from bison_ocl.learner.labels import Names, typed
+
 WINDOW = 1000
 """the last images that `recent` is about"""
 
@@ -36,16 +38,16 @@ class Prequential:
             right[label] = right.get(label, 0) + hit
         return replace(self, tested=tested, right=right, hits=(*self.hits, *hits)[-WINDOW:])
 
-    def without(self, labels: set[Hashable]) -> Prequential:
+    def without(self, labels: Names) -> Prequential:
         """Without the names of some labels; what was measured stays measured."""
-        gone = [label for label in self.tested if label in labels]
+        gone = {label for label in self.tested if typed(label) in labels}
         images, right = self.nameless
         images += sum(self.tested[label] for label in gone)
         right += sum(self.right[label] for label in gone)
         return replace(
             self,
-            tested={label: n for label, n in self.tested.items() if label not in labels},
-            right={label: n for label, n in self.right.items() if label not in labels},
+            tested={label: n for label, n in self.tested.items() if label not in gone},
+            right={label: n for label, n in self.right.items() if label not in gone},
             nameless=(images, right),
         )
 

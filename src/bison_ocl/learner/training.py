@@ -20,7 +20,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import LARGEST_SIDE, Arguments
 from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.held_back import HeldBack
-from bison_ocl.learner.labels import Labels
+from bison_ocl.learner.labels import Labels, Names, typed
 from bison_ocl.learner.origin import Origin
 from bison_ocl.memory.removal import reduced, rows_in_use
 from bison_ocl.state import State
@@ -182,19 +182,19 @@ class Training:
             self.stepper.take(self.origin.larger(self.stepper.me))
         return self.stepper
 
-    def forget(self, ids: set[Hashable], labels: set[Hashable]) -> int:
+    def forget(self, ids: Names, labels: Names) -> int:
         """Remove images from memory and queue, and make labels unseen; how many images left."""
-        waiting = [a for a in self.waiting if not (a.id in ids or a.label in labels)]
+        waiting = [a for a in self.waiting if not a.is_named(ids, labels)]
         held_back = self.held_back.without(ids, labels)
         gone = len(self.waiting) - len(waiting) + len(self.held_back.kept) - len(held_back.kept)
         self.waiting, self.held_back = waiting, held_back
-        numbers = [self.labels.number(label) for label in self.labels.all if label in labels]
+        numbers = [self.labels.number(label) for label in self.labels.all if typed(label) in labels]
         if self.me is not None:
             rows = rows_in_use(self.me.memory)
             kept = [
                 slot
                 for slot, (y, number) in enumerate(rows)
-                if not (y in numbers or self.ids.get(number) in ids)
+                if not (y in numbers or typed(self.ids.get(number)) in ids)
             ]
             gone += len(rows) - len(kept)
             if numbers or len(kept) < len(rows):
