@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.labels import Labels, decode, encode, plain_labels, plain_names
+from bison_ocl.learner.labels import Labels, decode, encode, plain_labels, plain_names, texts
 
 
 def test_numbers_follow_the_order_of_appearance() -> None:
@@ -45,6 +45,18 @@ def test_a_label_that_left_leaves_its_number_to_the_next() -> None:
     again = fewer.added("db")
     assert (again.all, again.numbers) == (["a", "c", "d", "b"], [0, 2, 1, 3])
     assert Labels().rows == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [
+        (["ox", 1], ["ox", "1"]),
+        (["ox", True, "True"], ["ox", "True", "'True'"]),
+        ([1, "1", "'1'"], ["1", "'1'", "\"'1'\""]),
+    ],
+)
+def test_texts_tell_labels_apart(labels: list[Any], shown: list[str]) -> None:
+    assert texts(labels) == shown
 
 
 def test_the_two_zeros_are_one_label() -> None:

@@ -33,6 +33,14 @@ def test_it_counts_the_images_of_each_label(call: Call, file: Path) -> None:
     assert {row.split()[1] for row in rows} == set(ANIMALS)
 
 
+def test_labels_of_equal_text_are_told_apart(call: Call, tmp_path: Path) -> None:
+    learner = Learner("er", memory=20, filters=2)
+    learner.observe(herd(20)[0], [1, "1"] * 10)
+    learner.save(tmp_path / "herd")
+    rows = call("memory", tmp_path / "herd").out.splitlines()[1:]
+    assert [row.split() for row in rows] == [["10", "1"], ["10", "'1'"]]
+
+
 def test_held_back_images_are_counted_too(call: Call, tmp_path: Path) -> None:
     learner = Learner("er", memory=30, calibration=10, filters=2)
     learner.observe(*herd(200))

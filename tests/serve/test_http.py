@@ -269,6 +269,19 @@ def test_metrics_are_read_by_prometheus(address: str, server: Server) -> None:
     assert {name.partition("{")[0] for name in samples} <= named
 
 
+def test_labels_of_equal_text_are_told_apart(tmp_path: Path) -> None:
+    learner = Learner("er", memory=20, filters=2)
+    learner.test_then_train(labelled(20)[0], [1, "1"] * 10)
+    learner.save(tmp_path / "herd")
+    with in_thread(Server(Service(tmp_path / "herd"))) as address:
+        lines = requests.get(f"{address}/metrics").text.splitlines()
+        shown = requests.get(f"{address}/status").json()["classes"]
+    assert [one["label"] for one in shown] == ["1", "'1'"]
+    for metric in ("memory_images", "class_accuracy"):
+        assert sum(line.startswith(f'bison_ocl_{metric}{{label="1"}} ') for line in lines) == 1
+        assert sum(line.startswith(f"bison_ocl_{metric}{{label=\"'1'\"}} ") for line in lines) == 1
+
+
 def test_memory_is_shown_and_cleared(address: str, server: Server) -> None:
     x, y = labelled(20, seed=1)
     body = {"images": list(map(png, x)), "labels": y, "ids": [f"camera {i % 4}" for i in range(20)]}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import warnings
-from collections.abc import Hashable, Iterable, Set
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence, Set
 from typing import Any
 
 from bison_ocl.errors import UserError
@@ -205,6 +206,18 @@ def exactly(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return int.__int__(value)
     return float.__float__(value) if isinstance(value, float) else value
+
+
+def texts(labels: Sequence[Hashable]) -> list[str]:
+    """Labels as text, each different: those that print the same as in Python, 1 and '1'."""
+    printed = [str(label) for label in labels]
+    counts = Counter(printed)
+    found = [
+        text if counts[text] == 1 else repr(label)
+        for text, label in zip(printed, labels, strict=True)
+    ]
+    # A label may read like another one in Python.
+    return found if len(set(found)) == len(found) else [repr(label) for label in labels]
 
 
 def typed(value: Hashable) -> tuple[type, Hashable]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bison_ocl.learner.labels import Labels, encode
+from bison_ocl.learner.labels import Labels, encode, texts
 from bison_ocl.learner.training import Training
 from bison_ocl.memory.removal import rows_in_use
 
@@ -60,7 +60,7 @@ class MemoryView:
         by_label: dict[Hashable, list[NDArray[np.uint8]]] = {label: [] for label in self.counts}
         for row in newest:
             by_label[self.labels[row]].append(self.images[row].transpose(2, 0, 1))
-        return drawn([str(label) for label in by_label], [x[:SHOWN] for x in by_label.values()])
+        return drawn(texts(list(by_label)), [x[:SHOWN] for x in by_label.values()])
 
     def as_json(self) -> dict[str, Any]:
         """Everything but the pixels, as plain values."""

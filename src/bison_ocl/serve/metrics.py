@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
+from bison_ocl.learner.labels import texts
 from bison_ocl.serve.service import Service
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
@@ -15,6 +16,9 @@ K = TypeVar("K")
 def exposition(service: Service, refused: Mapping[int, int]) -> str:
     """All metrics, each with its help and type."""
     learner, metrics = service.learner, service.learner.metrics
+    stored, by_label = learner.stored_by_label, metrics.by_label
+    known = list(dict.fromkeys([*stored, *by_label]))
+    names = dict(zip(known, texts(known), strict=True))
     families = [
         family("steps_total", "counter", "Steps of the optimiser.", metrics.steps),
         family("waiting_images", "gauge", "Images that wait for their batch.", metrics.waiting),
@@ -25,7 +29,7 @@ def exposition(service: Service, refused: Mapping[int, int]) -> str:
             "class_accuracy",
             "gauge",
             "Prequential accuracy by label.",
-            labelled("label", metrics.by_label),
+            labelled("label", {names[label]: share for label, share in by_label.items()}),
         ),
         family("loss", "gauge", "Loss of the last step.", metrics.loss),
         family("classes", "gauge", "Learned classes.", len(learner.learned_labels)),
@@ -33,7 +37,7 @@ def exposition(service: Service, refused: Mapping[int, int]) -> str:
             "memory_images",
             "gauge",
             "Stored images by label.",
-            labelled("label", learner.stored_by_label),
+            labelled("label", {names[label]: n for label, n in stored.items()}),
         ),
         family("memory_capacity", "gauge", "Largest number of stored images.", learner.capacity),
         family("saved_seconds", "gauge", "Time of the last save, since 1970.", service.saved_at),

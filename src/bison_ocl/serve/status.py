@@ -6,7 +6,7 @@ from dataclasses import astuple
 from math import isfinite
 from typing import Any
 
-from bison_ocl.learner.labels import encode
+from bison_ocl.learner.labels import texts
 from bison_ocl.methods import name_of
 from bison_ocl.serve.service import Service
 
@@ -15,14 +15,15 @@ def status(service: Service) -> dict[str, Any]:
     """What the page shows; numbers that do not exist yet are null."""
     learner, metrics = service.learner, service.learner.metrics
     tested, by_label, stored = metrics.counts.tested, metrics.by_label, learner.stored_by_label
+    known = list(dict.fromkeys([*learner.learned_labels, *tested]))
     classes = [
         {
-            "label": encode(label),
+            "label": text,
             "tested": tested.get(label, 0),
             "accuracy": by_label.get(label),
             "stored": stored.get(label, 0),
         }
-        for label in dict.fromkeys([*learner.learned_labels, *tested])
+        for label, text in zip(known, texts(known), strict=True)
     ]
     return {
         "file": service.path.name,

@@ -25,6 +25,7 @@ def memory(
 
     Prints the number of images per label; --json adds ids and ages.
     """
+    from bison_ocl.learner.labels import texts
     from bison_ocl.learner.saved.memory import memory_in
 
     found = memory_in(file)
@@ -37,5 +38,5 @@ def memory(
         return
     more = f" and {found.held_back:,} held back" if found.held_back else ""
     print(f"{len(found):,}{more} of {found.capacity:,} images, {found.bytes / 1e3:,.1f} kB")
-    for label, n in found.counts.items():
+    for label, n in zip(texts(list(found.counts)), found.counts.values(), strict=True):
         print(f"{n:6}  {label}")

@@ -5,7 +5,6 @@ const [WIDTH, HEIGHT] = [800, 240];
 const at = (id) => document.getElementById(id);
 const whole = (number) => number.toLocaleString("en");
 const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
-const text = (label) => (typeof label === "string" ? label : JSON.stringify(label?.tuple ?? label));
 
 function element(name, contents, attributes = {}) {
   const made = document.createElement(name);
@@ -59,7 +58,7 @@ function chart(history) {
 
 function classes(now) {
   return now.classes.map((one) => element("tr", [
-    element("td", text(one.label)),
+    element("td", one.label),
     element("td", whole(one.tested), { class: "number" }),
     element("td", percent(one.accuracy), { class: "number" }),
     element("td", whole(one.stored), { class: "number" }),
