@@ -43,10 +43,10 @@ def test_labels_of_equal_text_are_told_apart(call: Call, tmp_path: Path) -> None
 
 def test_held_back_images_are_counted_too(call: Call, tmp_path: Path) -> None:
     learner = Learner("er", memory=30, calibration=10, filters=2)
-    learner.observe(*herd(200))
+    learner.observe(*herd(205))
     learner.save(tmp_path / "herd")
     said = call("memory", tmp_path / "herd").out
-    assert said.startswith("20 and 10 held back of 30 images, 3.8 kB\n")
+    assert said.startswith("20 and 10 held back of 30 images, 5 waiting, 6.7 kB\n")
 
 
 def test_json_has_a_row_per_image(call: Call, file: Path) -> None:

@@ -61,7 +61,7 @@ def test_settings_may_be_other_arguments_of_a_learner() -> None:
     settings = QUICK["settings"] | {"calibration": 10, "refresh": 1}
     classifier = LearnerClassifier(value_range=(0, 16), **QUICK | {"settings": settings})
     found = clone(classifier).fit(x, y).learner_
-    assert found.memory.held_back == 10
+    assert len(found.memory.held_back) == 10
     other = Learner("bison", memory=50, filters=2, calibration=10, refresh=1)
     other.observe((x / 16).astype(np.float32).reshape(-1, 1, 8, 8), y)
     other.flush()

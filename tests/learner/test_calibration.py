@@ -141,7 +141,7 @@ def test_held_back_images_count_towards_the_memory_and_are_not_learned() -> None
     held = learner._training.held_back.kept
     assert len(held) == 16
     assert state(learner).memory.capacity == 24
-    assert (learner.memory.capacity, learner.memory.held_back) == (40, 16)
+    assert (learner.memory.capacity, len(learner.memory.held_back)) == (40, 16)
     assert "24 and 16 held back of 40 images" in learner.summary()
     stored = {image.tobytes() for image in learner.memory.images}
     assert not any(one.image.permute(1, 2, 0).numpy().tobytes() in stored for one in held)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import dataclass, field, replace
+from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.labels import Labels, encode, texts
 from bison_ocl.learner.training import Training
 from bison_ocl.memory.removal import rows_in_use
@@ -21,6 +22,22 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """images of each label on a contact sheet"""
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Images that a learner keeps outside the memory that steps replay."""
+
+    labels: list[Hashable] = field(default_factory=list)
+    ids: list[Hashable | None] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def age(self) -> list[int | None]:
+        """None for each: no step has stored them."""
+        return [None] * len(self)
 
 
 @dataclass(frozen=True)
@@ -35,16 +52,23 @@ class MemoryView:
     age: list[int | None]
     """steps since an image was stored; None in files that do not say"""
     capacity: int
-    held_back: int = 0
+    held_back: Aside = field(default_factory=Aside)
     """further images, which calibration keeps from replay; they count towards the capacity"""
+    waiting: Aside = field(default_factory=Aside)
+    """further images, which wait for their batch"""
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
+    def all_ids(self) -> list[Hashable | None]:
+        """The ids of all images that the learner keeps: stored, held back and waiting."""
+        return [*self.ids, *self.held_back.ids, *self.waiting.ids]
+
+    @property
     def bytes(self) -> int:
-        """Bytes of the images."""
-        return int(self.images.nbytes)
+        """Bytes of all images, those held back or waiting included."""
+        return len(self.all_ids) * prod(self.images.shape[1:])
 
     @property
     def counts(self) -> dict[Hashable, int]:
@@ -64,17 +88,23 @@ class MemoryView:
 
     def as_json(self) -> dict[str, Any]:
         """Everything but the pixels, as plain values."""
-        rows = zip(self.labels, self.ids, self.age, strict=True)
+        places: dict[str, MemoryView | Aside] = {
+            "memory": self,
+            "held back": self.held_back,
+            "waiting": self.waiting,
+        }
         return {
             "images": len(self),
-            "held_back": self.held_back,
+            "held_back": len(self.held_back),
+            "waiting": len(self.waiting),
             "capacity": self.capacity,
             "bytes": self.bytes,
             "shape": list(self.images.shape[1:]),
             "labels": [[encode(label), n] for label, n in self.counts.items()],
             "rows": [
-                {"label": encode(label), "id": encode(name), "age": age}
-                for label, name, age in rows
+                {"label": encode(label), "id": encode(name), "age": age, "place": place}
+                for place, kept in places.items()
+                for label, name, age in zip(kept.labels, kept.ids, kept.age, strict=True)
             ],
         }
 
@@ -87,7 +117,13 @@ def view(training: Training) -> MemoryView:
     clock = Clock(training.steps, arguments.method.stream_batch)
     rows = rows_in_use(me.memory)
     stored = view_of_rows(me.memory.x, rows, training.labels, training.ids, clock)
-    return replace(stored, capacity=arguments.memory, held_back=len(training.held_back.kept))
+    held_back, waiting = aside(training.held_back.kept), aside(training.waiting)
+    return replace(stored, capacity=arguments.memory, held_back=held_back, waiting=waiting)
+
+
+def aside(arrivals: Sequence[Arrival]) -> Aside:
+    """Labels and ids of images outside the memory."""
+    return Aside([one.label for one in arrivals], [one.id for one in arrivals])
 
 
 def stored_by_label(training: Training) -> dict[Hashable, int]:

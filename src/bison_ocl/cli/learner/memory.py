@@ -23,7 +23,8 @@ def memory(
 ) -> None:
     """Show the images in the memory of a saved learner.
 
-    Prints the number of images per label; --json adds ids and ages.
+    Prints the number of images per label; --json adds ids and ages, also of images that are held
+    back or wait for their batch.
     """
     from bison_ocl.learner.labels import texts
     from bison_ocl.learner.saved.memory import memory_in
@@ -36,7 +37,8 @@ def memory(
     if json:
         print(json_text.dumps(found.as_json()))
         return
-    more = f" and {found.held_back:,} held back" if found.held_back else ""
-    print(f"{len(found):,}{more} of {found.capacity:,} images, {found.bytes / 1e3:,.1f} kB")
+    more = f" and {len(found.held_back):,} held back" if found.held_back else ""
+    later = f", {len(found.waiting):,} waiting" if found.waiting else ""
+    print(f"{len(found):,}{more} of {found.capacity:,} images{later}, {found.bytes / 1e3:,.1f} kB")
     for label, n in zip(texts(list(found.counts)), found.counts.values(), strict=True):
         print(f"{n:6}  {label}")

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from bison_ocl.files.checkpoint import Header
-from bison_ocl.learner.memory_view import Clock, MemoryView, view_of_rows
-from bison_ocl.learner.saved.arrivals import ids_of
+from bison_ocl.learner.memory_view import Clock, MemoryView, aside, view_of_rows
+from bison_ocl.learner.saved.arrivals import arrivals_of, ids_of
 from bison_ocl.learner.saved.reading import SavedLearner
 from bison_ocl.memory.memory import ARRIVED
 
@@ -31,5 +31,9 @@ def memory_in(path: Path) -> MemoryView:
     clock = Clock(steps, header["settings"]["stream_batch"].whole(least=1))
     rows = list(zip(y[:n].tolist(), numbers[:n].tolist(), strict=True))
     view = view_of_rows(x, rows, labels, ids_of(header), clock)
-    held_back = len(header["held_back"].items()) if "held_back" in header.by_name() else 0
-    return replace(view, capacity=header["memory"].whole(), held_back=held_back)
+    held_back, waiting = (
+        aside(arrivals_of(name, header, tensors, tuple(x.shape[1:])))
+        for name in ("held_back", "waiting")
+    )
+    capacity = header["memory"].whole()
+    return replace(view, capacity=capacity, held_back=held_back, waiting=waiting)
