@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.images.convert import to_bytes
+from bison_ocl.learner.images.convert import is_single, to_bytes
 
 BYTES = np.arange(2 * 4 * 5 * 3, dtype=np.uint8).reshape(2, 4, 5, 3)
 WANTED = torch.from_numpy(BYTES.transpose(0, 3, 1, 2).copy())
@@ -39,6 +39,22 @@ def test_floats_round_to_the_nearest_byte_and_bounds_are_allowed() -> None:
 
 def test_grey_is_repeated() -> None:
     assert torch.equal(to_bytes(BYTES[..., :1]), WANTED[:, :1].expand(-1, 3, -1, -1))
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA"])
+def test_alpha_is_put_on_white_as_in_a_picture(mode: str) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 8, 4), dtype=np.uint8)
+    picture = Image.fromarray(pixels).convert(mode)
+    array, wanted = np.asarray(picture), to_bytes(picture)
+    first = np.ascontiguousarray(array.transpose(2, 0, 1))[None]
+    for form in (array, array[None], first, torch.from_numpy(first), [array], array / 255):
+        assert torch.equal(to_bytes(form), wanted)
+
+
+def test_one_grey_image_needs_no_axis() -> None:
+    grey = np.arange(72, dtype=np.uint8).reshape(9, 8)
+    assert torch.equal(to_bytes(grey), to_bytes(grey[..., None]))
+    assert is_single(grey)
 
 
 def test_result_shares_nothing_with_the_input() -> None:
@@ -78,13 +94,19 @@ def test_floats_may_lie_outside_by_rounding() -> None:
         (np.full((1, 2, 2, 3), -np.inf), "infinite"),
         (torch.full((1, 3, 2, 2), 1.0001), r"not \[1.0001, 1.0001\]: scale them"),
         (BYTES[0, 0], r"not \[5, 3\]: add or drop an axis"),
-        (np.zeros((2, 3, 32, 3), np.uint8), "may be .*: resize them, 4 pixels or more"),
+        (np.zeros((2, 3, 32, 3), np.uint8), "may be .*: resize them, 5 pixels or more"),
         (BYTES[None], "add or drop an axis"),
         (np.float32(0.5), "add or drop an axis"),
-        (np.zeros((2, 4, 5, 2), np.uint8), r"1 or 3 channels, not \[2, 4, 5, 2\]: permute"),
+        (np.zeros((2, 4, 5, 2), np.uint8), r"may be .*: resize them, 5 pixels or more"),
         (np.zeros((9, 8, 8), np.uint8), r"not \[9, 8, 8\]: grey images need an axis, images"),
-        (np.zeros((2, 8, 8, 4), np.uint8), "drop the fourth channel, alpha"),
-        (np.zeros((2, 4, 8, 8), np.uint8), "drop the fourth channel, alpha"),
+        (np.zeros((2, 8, 9, 5), np.uint8), r"3 channels .*, not \[2, 8, 9, 5\]: permute the axes"),
+        (np.zeros((4, 8, 8), np.uint8), "may be 4 grey images or one with alpha: add an axis"),
+        (torch.zeros(2, 3, 8, 8).to_sparse(), "a dense tensor, not a sparse"),
+        (torch.zeros(2, 3, 8, 8, device="meta"), "a dense tensor, not one without values"),
+        ([BYTES[0], 3], "image 1 is of type int: expected an array"),
+        ([BYTES[0], None], "image 1 is of type NoneType: expected an array"),
+        ([BYTES[0], BYTES], r"image 1: expected \[H, W\], .* not \[2, 4, 5, 3\]"),
+        ([BYTES[0], np.full((4, 5, 3), np.nan)], "image 1: images hold NaN"),
         (np.zeros((2, 4, 0, 3), np.uint8), "must have pixels"),
         ([[1], [1, 2]], "numeric array"),
         (np.array([["a"]]), "numeric array"),

@@ -934,12 +934,12 @@ BAD = {
     "a column of paths": (np.array(["a.png", "b.png"]), [0, 1], "or a list of .* not ndarray"),
     "too few labels": (OK, [0], "2 images but 1 labels"),
     "too many labels": (OK, [0, 1, 2], "2 images but 3 labels"),
-    "two axes": (OK[0, 0], [0], "add or drop an axis"),
+    "two axes": (OK[0, 0, :4], [0], "add or drop an axis"),
     "two layouts": (torch.zeros(2, 3, 32, 3), [0, 1], "may be .*: resize them"),
     "equal labels": (OK, [1, True], "labels 1 and True are equal in Python: use one type"),
     "equal tuples": (OK, [(1, "a"), (1.0, "a")], "are equal in Python"),
     "five axes": (OK[None], [0], "add or drop an axis"),
-    "four channels": (torch.zeros(2, 4, 8, 8), [0, 1], "1 or 3 channels"),
+    "five channels": (torch.zeros(2, 5, 8, 8), [0, 1], "1 or 3 channels"),
     "no pixels": (np.zeros((2, 0, 8, 3), np.uint8), [0, 1], "must have pixels"),
     "another size": (torch.zeros(2, 3, 9, 8), ["a", "b"], "9x8, earlier ones 8x8: resize"),
     "a list as label": (OK, [[1], [2]], "not one hashable value"),
@@ -976,7 +976,7 @@ def test_bad_input_is_refused_and_nothing_is_learned_from_it(case: str) -> None:
     assert learner.labels == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("case", ["nan", "above 1", "integers", "four channels", "another size"])
+@pytest.mark.parametrize("case", ["nan", "above 1", "integers", "five channels", "another size"])
 def test_bad_images_are_refused_when_predicting(case: str) -> None:
     x, _, message = BAD[case]
     with pytest.raises(UserError, match=message):

@@ -107,9 +107,28 @@ def test_grey_arrays_of_one_size_are_taken_as_those_of_several(side: int | None)
     assert torch.equal(both, to_bytes([grey[..., None]] * 2, side))
 
 
+def truncated() -> Image.Image:
+    """Opened, but not read yet."""
+    return Image.open(BytesIO(png(picture((30, 17)))[:-200]))
+
+
+def closed() -> Image.Image:
+    image = picture((8, 8))
+    image.close()
+    return image
+
+
 @pytest.mark.parametrize(
     ("image", "message"),
     [
+        (truncated(), r"image 0 cannot be decoded \(.*truncated"),
+        (closed(), r"image 0 cannot be decoded \(Operation on closed image"),
+        (picture((8, 8), "LA").convert("La"), r"image 0 cannot be decoded \("),
+        (Image.new("RGB", (0, 0)), "image 0 has no pixels"),
+        (Image.new("L", (0, 5)), "image 0 has no pixels"),
+        (picture((8, 8), "L").convert("I"), "image 0 is of mode I with no value above 255"),
+        ("a\0b", r"cannot read 'a\\x00b': a path holds no NUL"),
+        ("", "cannot read an empty path: Is a directory"),
         ("nowhere.png", "cannot read nowhere.png: No such file"),
         (b"", "image 0 is empty"),
         (b"no image", r"image 0 cannot be decoded \(not an image\)"),

@@ -64,6 +64,8 @@ def pixels(content: bytes, side: int | None) -> Images:
 
 def finished(image: Image.Image, side: int | None) -> Images:
     """The pixels of an opened image."""
+    if 0 in image.size:
+        raise UserError("has no pixels: leave it out")
     image.load()
     colour = in_colour(upright(image))
     if side is not None and colour.size != (side, side):

@@ -12,33 +12,70 @@ from bison_ocl.errors import UserError
 
 ROUNDING = 1e-5
 """tolerance for floats outside [0, 1], as after an interpolation"""
-LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels"
+LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels and perhaps alpha"
 
 
 def array_to_bytes(images: Any) -> Tensor:
-    """Arrays: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch; one image or a batch."""
-    x = images.detach().cpu() if isinstance(images, Tensor) else from_array(images)
+    """Arrays: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch; one image or a batch.
+
+    One grey image may be [H, W]; alpha is put on white.
+    """
+    x = as_tensor(images)
     given = list(x.shape)
-    if x.ndim == 3:
-        x = x[None]
+    if x.ndim == 2 and min(given) > 4:  # else it may be a row of pixels
+        return batch_to_bytes(x[None, :, :, None], given)
+    if x.ndim == 3 and given[0] in (2, 4) and given[2] not in (1, 3):
+        raise UserError(
+            f"images of shape {given} may be {given[0]} grey images or one with alpha: "
+            "add an axis, images[..., None] or images[None]"
+        )
+    return batch_to_bytes(x[None] if x.ndim == 3 else x, given)
+
+
+def batch_to_bytes(x: Tensor, given: list[int]) -> Tensor:
+    """A batch of four axes as bytes [N, 3, H, W]. given: its shape in messages"""
     if x.ndim != 4:
         raise UserError(f"images must be {LAYOUTS}, not {given}: add or drop an axis")
-    if x.shape[1] in (1, 3) and x.shape[3] in (1, 3):
-        raise UserError(f"images of shape {given} may be {LAYOUTS}: resize them, 4 pixels or more")
-    if x.shape[1] not in (1, 3):
-        if x.shape[3] not in (1, 3):
-            raise UserError(f"images must be {LAYOUTS}, not {given}: {advice(x, given)}")
-        x = x.permute(0, 3, 1, 2)
+    x = channels_first(x, given)
     if 0 in x.shape[2:]:
-        raise UserError(f"images must have pixels, not {list(x.shape)}: leave them out")
-    return quantised(x).expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
+        raise UserError(f"images must have pixels, not {given}: leave them out")
+    x = quantised(x)
+    x = on_white(x) if x.shape[1] in (2, 4) else x
+    return x.expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
 
 
-def advice(x: Tensor, given: list[int]) -> str:
-    """What to do with images of no layout. x: as a batch; given: their shape"""
-    if x.shape[3] == 4 or x.shape[1] == 4 < x.shape[3]:
-        return "drop the fourth channel, alpha"
-    return "grey images need an axis, images[..., None]" if len(given) == 3 else "permute the axes"
+def channels_first(x: Tensor, given: list[int]) -> Tensor:
+    """[N, C, H, W]. An axis of 1 or 3 holds the channels; if there is none, one of 2 or 4."""
+    for channels in ((1, 3), (2, 4)):
+        first, last = x.shape[1] in channels, x.shape[3] in channels
+        if first and last:
+            raise UserError(
+                f"images of shape {given} may be {LAYOUTS}: resize them, 5 pixels or more"
+            )
+        if first or last:
+            return x if first else x.permute(0, 3, 1, 2)
+    grey = "grey images need an axis, images[..., None]"
+    advice = grey if len(given) == 3 else "permute the axes"
+    raise UserError(f"images must be {LAYOUTS}, not {given}: {advice}")
+
+
+def on_white(x: Tensor) -> Tensor:
+    """Bytes whose last channel is alpha, on white; rounded as by pillow."""
+    colour, alpha = x[:, :-1].int(), x[:, -1:].int()
+    return ((colour * alpha + 255 * (255 - alpha) + 127) // 255).to(torch.uint8)
+
+
+def as_tensor(images: Any) -> Tensor:
+    """An array or tensor as a tensor on the CPU."""
+    if not isinstance(images, Tensor):
+        return from_array(images)
+    dense = images.layout == torch.strided and not (images.is_nested or images.is_quantized)
+    if images.is_meta or not dense:
+        kind = (
+            "one without values (meta)" if images.is_meta else "a sparse, nested or quantised one"
+        )
+        raise UserError(f"images must be a dense tensor, not {kind}: convert it")
+    return images.detach().cpu()
 
 
 def from_array(images: Any) -> Tensor:

@@ -30,4 +30,4 @@ def to_bytes(images: Any, side: int | None = None) -> Tensor:
 
 def is_single(images: Any) -> bool:
     """Whether it is one image, not a batch."""
-    return is_picture(images) or getattr(images, "ndim", None) == 3
+    return is_picture(images) or getattr(images, "ndim", None) in (2, 3)

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bison_ocl.errors import UserError, reason
-from bison_ocl.learner.images.arrays import array_to_bytes
+from bison_ocl.errors import UserError, first_line, reason
+from bison_ocl.learner.images.arrays import as_tensor, batch_to_bytes
 
 LARGEST = 256 * 2**20
 """bytes of an image file"""
@@ -31,11 +31,14 @@ def is_pil(value: Any) -> bool:
 
 
 def are_pictures(images: Any) -> bool:
-    """Whether a list holds files, PIL images, grey arrays [H, W], or images of several sizes."""
+    """Whether a list holds files, PIL images or arrays, not plain numbers."""
     if not isinstance(images, list | tuple):
         return False
-    shapes = {np.shape(one) for one in images if hasattr(one, "shape")}
-    return len(shapes) > 1 or any(len(s) == 2 for s in shapes) or any(map(is_picture, images))
+    return any(is_picture(one) or is_array(one) for one in images)
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "shape")
 
 
 def pixels(images: Sequence[Any], side: int | None) -> Tensor:
@@ -53,24 +56,60 @@ def pixels(images: Sequence[Any], side: int | None) -> Tensor:
 
 def one_picture(image: Any, number: int, side: int | None) -> Tensor:
     """Bytes [3, H, W] of one picture; errors call it by its path or its number."""
-    from bison_ocl.data.reading.budget import read_regular
-    from bison_ocl.data.reading.decode import decode, finished
+    from bison_ocl.data.reading.decode import decode
 
-    name = str(image) if isinstance(image, str | os.PathLike) else f"image {number}"
+    name = f"image {number}"
     if isinstance(image, str | os.PathLike):
-        try:
-            image = read_regular(Path(image), LARGEST)
-        except OSError as error:
-            raise UserError(f"cannot read {name}: {reason(error)}; check the path") from error
+        name = str(image) or "an empty path"
+        image = content(image, name)
     if isinstance(image, bytes | bytearray):
         return torch.from_numpy(decode(bytes(image), side, name).copy())
     if is_pil(image):
-        try:
-            return torch.from_numpy(finished(image, side).copy())
-        except UserError as error:
-            raise UserError(f"{name} {error}") from error
-    x = image[..., None] if np.ndim(image) == 2 else image
-    return resized(array_to_bytes(x)[0], side)
+        return from_pil(image, name, side)
+    if not is_array(image):
+        expected = "an array, a PIL image, a path or the bytes of a file"
+        raise UserError(f"{name} is of type {type(image).__name__}: expected {expected}")
+    try:
+        x = as_tensor(image)
+        given = list(x.shape)
+        x = x[..., None] if x.ndim == 2 else x
+        if x.ndim != 3:
+            raise UserError(f"expected [H, W], [H, W, C] or [C, H, W], not {given}")
+        return resized(batch_to_bytes(x[None], given)[0], side)
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from error
+
+
+def content(path: str | os.PathLike[str], name: str) -> bytes:
+    """The bytes of a file."""
+    from bison_ocl.data.reading.budget import read_regular
+
+    if "\0" in name:
+        raise UserError(f"cannot read {name!r}: a path holds no NUL; check the path")
+    try:
+        return read_regular(Path(path), LARGEST)
+    except OSError as error:
+        raise UserError(f"cannot read {name}: {reason(error)}; check the path") from error
+
+
+def from_pil(image: Any, name: str, side: int | None) -> Tensor:
+    """Bytes [3, H, W] of an image of PIL."""
+    from bison_ocl.data.reading.decode import finished
+
+    try:
+        image.load()
+        if image.mode == "I" and 0 < image.getextrema()[1] < 256:
+            raise UserError(
+                "is of mode I with no value above 255, nearly black as 16 bits: convert it to L, "
+                "or to I;16 if it is that dark"
+            )
+        return torch.from_numpy(finished(image, side).copy())
+    except UserError as error:
+        raise UserError(f"{name} {error}") from error
+    # An image that is closed, truncated or of a rare mode makes pillow raise nearly anything.
+    except Exception as error:
+        why = first_line(error)
+        raise UserError(f"{name} cannot be decoded ({why}): replace or remove it") from error
 
 
 def resized(x: Tensor, side: int | None) -> Tensor:
