@@ -94,3 +94,11 @@ def test_nothing_is_predicted_once_all_labels_are_forgotten() -> None:
     assert model.predict_proba_one({"a": 1.0}) == {}
     model.learn_one({"a": 1.0}, "crane")
     assert model.predict_one({"a": 1.0}) == "crane"
+
+
+def test_nothing_is_predicted_without_a_stored_image() -> None:
+    model = new(stream_batch=1)
+    model.learner.observe(model._image({"a": 1.0}), ["bison"], ids=[1])
+    model.learner.forget(ids=[1])
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}

@@ -98,6 +98,13 @@ def test_classes_may_be_known_in_advance_or_appear() -> None:
     assert set(classifier.predict(x)) <= {"all", "few", "many"}
 
 
+def test_before_the_first_batch_it_says_what_is_missing() -> None:
+    x, y = digits(3)
+    classifier = LearnerClassifier(value_range=(0, 16), **QUICK).partial_fit(x, y)
+    with pytest.raises(UserError, match="no batch is complete: give partial_fit more images"):
+        classifier.predict(x)
+
+
 def test_it_works_in_a_pipeline() -> None:
     x, y = digits(60)
     model = make_pipeline(MinMaxScaler(clip=True), LearnerClassifier(image_shape=(8, 8), **QUICK))

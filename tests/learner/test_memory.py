@@ -359,10 +359,39 @@ def test_forgetting_everything_leaves_a_learner_that_can_begin_again() -> None:
     learner = with_secrets("bison")
     learner.forget(labels=ANIMALS)
     assert (learner.labels, len(learner.memory), learner._training.waiting) == ([], 0, [])
-    with pytest.raises(UserError, match="nothing has been learned yet: call observe first"):
+    with pytest.raises(UserError, match="all labels were forgotten: call observe first"):
         learner.predict(herd(1)[0])
     assert learner.test_then_train(*herd(20))[:10] == [None] * 10
     assert set(learner.predict(herd(5)[0])) <= {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"rule": "ld"}, {"rule": "ncm-raw-mirror"}, {"calibration": 5}]
+)
+def test_without_a_stored_image_nothing_is_predicted(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    learner, (x, y, _) = new("bison", **options), told(20)
+    learner.observe(x, y, ids=["secret"] * 20)
+    learner.flush()
+    learner.predict(x)
+    learner.forget(ids=["secret"])
+    learner.save(tmp_path / "herd")
+    asked: list[Any] = [
+        learner.predict,
+        learner.predict_proba,
+        learner.predict_with_confidence,
+        lambda x: learner.predict(x, reject_below=0.5),
+        lambda x: learner.score(x, y),
+        lambda x: learner.export(tmp_path / "model.pt2"),
+        Learner.load(tmp_path / "herd").predict,
+    ]
+    for ask in asked:
+        with pytest.raises(UserError, match="no image is stored to compare with: call observe"):
+            ask(x)
+    assert learner.test_then_train(x[:10], y[:10]) == [None] * 10
+    learner.flush()
+    assert np.isfinite(learner.predict_proba(x)).all()
 
 
 def test_names_that_python_takes_for_equal_are_told_apart() -> None:

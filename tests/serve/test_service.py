@@ -229,15 +229,17 @@ def test_predictions_are_those_of_the_learner(path: Path, serve: Serve) -> None:
     assert {None} < {label for label, _ in sure}
 
 
-def test_a_learner_that_forgot_every_image_is_sure_of_nothing(path: Path, serve: Serve) -> None:
+def test_a_learner_that_forgot_every_image_refuses_to_predict(path: Path, serve: Serve) -> None:
     learner = Learner("bison", memory=20, filters=2)
     x, y = labelled(20)
     learner.observe(x, y, ids=["camera"] * 20)
     learner.save(path)
     service = serve(path)
     assert service.forget(["camera"], None) == 20
-    assert [p for _, p in service.predict(x)] == [0.0] * 20
-    assert [label for label, _ in service.predict(x, reject_below=0.1)] == [None] * 20
+    with pytest.raises(UserError, match="no image is stored to compare with"):
+        service.predict(x)
+    assert service.observe(x[:10], y[:10]) == [None] * 10
+    assert all(0 < p <= 1 for _, p in service.predict(x))
 
 
 def test_a_missing_file_leaves_no_journal(tmp_path: Path, serve: Serve) -> None:

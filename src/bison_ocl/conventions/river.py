@@ -15,6 +15,7 @@ except ModuleNotFoundError as error:
 
 from bison_ocl.conventions.rows import Array, to_images
 from bison_ocl.learner.learner import Learner
+from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
 
 
@@ -59,7 +60,10 @@ class LearnerClassifier(base.Classifier):
         """The probability of each learned label."""
         if not self.learner.learned_labels:
             return {}
-        found = self.learner.predict_proba(self._image(x))[0].astype(np.float64)
+        try:
+            found = self.learner.predict_proba(self._image(x))[0].astype(np.float64)
+        except NotLearned:
+            return {}
         return dict(zip(self.learner.labels, (found / found.sum()).tolist(), strict=True))
 
     def _image(self, x: Any) -> Array:

@@ -25,6 +25,7 @@ except ModuleNotFoundError as error:
 from bison_ocl.conventions.rows import Array, to_images
 from bison_ocl.errors import UserError
 from bison_ocl.learner.learner import Learner
+from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
 
 
@@ -115,7 +116,11 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         x = validate_data(self, X, reset=False, allow_nd=True, dtype="numeric")
         images = to_images(x, self.image_shape, self.value_range)
-        probabilities = self.learner_.predict_proba(images)
+        try:
+            probabilities = self.learner_.predict_proba(images)
+        except NotLearned as error:
+            missing = "no batch is complete: give partial_fit more images, or call fit"
+            raise UserError(missing) from error
         table = np.zeros((len(images), len(self.classes_)), probabilities.dtype)
         known = np.searchsorted(self.classes_, np.array(self.learner_.labels))
         table[:, known] = probabilities

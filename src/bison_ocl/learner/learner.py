@@ -31,7 +31,7 @@ from bison_ocl.learner.labels import (
     plain_names,
 )
 from bison_ocl.learner.memory_view import MemoryView, stored_by_label, view
-from bison_ocl.learner.predicting import REFRESH, Predicting
+from bison_ocl.learner.predicting import REFRESH, NotLearned, Predicting, check_answered
 from bison_ocl.learner.prequential import Metrics, Prequential
 from bison_ocl.learner.saved.reading import SavedLearner
 from bison_ocl.learner.saved.writing import write
@@ -167,13 +167,13 @@ class Learner:
     ) -> list[Hashable | None]:
         """Predict images, count the right ones in `metrics`, then observe them. The predictions.
 
-        Each image is predicted before any step learns from it; None before the first step.
+        Each image is predicted before any step learns from it; None before the first step, and
+        where nothing is stored to compare with.
         """
         arrivals = self._arrivals(images, labels, ids)
         predicted: list[Hashable | None] = []
         while part := arrivals[len(predicted) : len(predicted) + self._training.room]:
-            x = torch.stack([one.image for one in part])
-            predicted += self.predict(x) if self._training.knows else [None] * len(part)
+            predicted += self._guessed(torch.stack([one.image for one in part]))
             self._learn(part)
         self._counts = self._counts.counted(predicted, [one.label for one in arrivals])
         return predicted
@@ -210,6 +210,12 @@ class Learner:
         self._training.check(x, y)
         names = [None] * len(y) if ids is None else plain_ids(for_images(single, ids), len(y))
         return arrivals_from(x, y, names)
+
+    def _guessed(self, x: Tensor) -> list[Hashable | None]:
+        try:
+            return self.predict(x)
+        except NotLearned:
+            return [None] * len(x)
 
     def _learn(self, arrivals: Sequence[Arrival]) -> None:
         self._training.enqueue(arrivals)
@@ -280,14 +286,13 @@ class Learner:
         return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
 
     def predict_with_confidence(self, images: Any) -> list[tuple[Hashable, float]]:
-        """The most likely label of each image with its probability; 0 where no label is likely.
+        """The most likely label of each image with its probability.
 
         Both are of one snapshot, also while another thread learns.
         """
         snapshot, scores = self._scores(images)
         best = snapshot.probabilities(scores).max(1)
-        sure = best.values.nan_to_num(0.0)  # no label has a stored image: none is likely
-        found = zip(best.indices.tolist(), sure.tolist(), strict=True)
+        found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
         return [(snapshot.labels[i], p) for i, p in found]
 
     def predict_proba(self, images: Any) -> NDArray[np.float32]:
@@ -336,7 +341,9 @@ class Learner:
         self._training.check_shape(x)
         snapshot = self._current()
         with self._training.execution.ahead_of_steps():
-            return snapshot, snapshot.scores(x)
+            scores = snapshot.scores(x)
+        check_answered(scores)
+        return snapshot, scores
 
     def _current(self) -> Snapshot:
         return self._predicting.current(self._training, self._lock)

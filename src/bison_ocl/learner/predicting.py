@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.calibration import Fit, fit
@@ -17,6 +18,10 @@ REFRESH = 20
 """steps that a snapshot may be old; a small memory affords newer ones"""
 PAUSE = 0.01
 """seconds between looks for the first snapshot, while another thread learns"""
+
+
+class NotLearned(UserError):
+    """Nothing to predict from: no step, no label, or no stored image that the rule reads."""
 
 
 class Predicting:
@@ -93,8 +98,15 @@ def of_now(training: Training) -> Snapshot:
         images = "image completes" if training.room == 1 else "images complete"
         missing = f"{training.room} more {images} the first batch, or call flush"
         advice = missing if training.waiting else "call observe first"
-        raise UserError(f"nothing has been learned yet: {advice}")
+        why = "all labels were forgotten" if training.steps else "nothing has been learned yet"
+        raise NotLearned(f"{why}: {advice}")
     with torch.inference_mode(False), training.execution.active():
         training.warn_of_refused_steps()
         rule, labels = training.arguments.rule, training.labels
         return take_snapshot(training.engine, rule, training.me, labels, training.steps)
+
+
+def check_answered(scores: Tensor) -> None:
+    """Refuse scores in which no label is possible. scores: [B, labels]"""
+    if bool(scores.isneginf().all(1).any()):
+        raise NotLearned("no image is stored to compare with: call observe first")

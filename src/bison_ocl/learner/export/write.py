@@ -19,6 +19,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.files.durable import write_atomically
 from bison_ocl.learner.export.answers import INPUTS, Answers, Input
 from bison_ocl.learner.labels import encode
+from bison_ocl.learner.predicting import check_answered
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.methods import name_of
 from bison_ocl.version import installed
@@ -47,6 +48,8 @@ def checked(path: str | Path, input: str) -> tuple[Path, Input]:
 
 def export(snapshot: Snapshot, rule: str | None, path: Path, input: Input) -> None:
     """Write one file with the model, its labels and its origin; any batch size."""
+    image = torch.zeros((1, *snapshot.me.memory.x.shape[1:]), dtype=torch.uint8)
+    check_answered(snapshot.scores(image))
     facts = {
         "method": name_of(type(snapshot.engine.method)),
         "rule": rule or "own",
