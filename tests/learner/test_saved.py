@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,14 @@ def test_a_loaded_learner_predicts_what_the_saved_one_did(
     assert np.array_equal(loaded.predict_proba(x), learner.predict_proba(x))
 
 
+@pytest.mark.parametrize("loss", [None, 6.5, nan])
+def test_the_last_loss_is_kept(loss: float | None, tmp_path: Path) -> None:
+    learner = asked("bison")
+    learner._training.loss = None if loss is None else torch.tensor(loss)
+    learner.save(tmp_path / "herd")
+    assert repr(Learner.load(tmp_path / "herd").metrics.loss) == repr(loss)
+
+
 def test_a_snapshot_that_is_due_is_not_kept(tmp_path: Path) -> None:
     learner = asked("bison", refresh=2)
     learner.save(tmp_path / "herd")
@@ -100,6 +108,7 @@ def test_a_snapshot_of_another_form_is_taken_anew(change: Any, tmp_path: Path) -
         ({"numbers": [0, 1, 2, 2]}, "for 'numbers'"),
         ({"numbers": [0, 1, 2, 99]}, "99 for 'numbers'"),
         ({"numbers": [0, 1, 2, 4]}, "for 'labels'"),
+        ({"loss": "low"}, "'low' for 'loss'"),
         ({"schema": "new"}, "'new' for 'schema'"),
         ({"schema": 3}, "written by a later version of bison-ocl: update yours"),
     ],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from bison_ocl.errors import UserError
@@ -103,6 +104,7 @@ class SavedLearner:
         training.origin.start_from(me)
         since = header["steps_without_news"].whole(most=training.steps)
         training.new_class_at = training.steps - since
+        training.loss = self.loss()
         training.ids = ids_of(header)
         arrived, last = me.memory.fields[ARRIVED], training.steps * made.method.stream_batch
         header["fixed"].check(bool(((arrived >= -1) & (arrived < max(last, 1))).all()))
@@ -120,6 +122,12 @@ class SavedLearner:
             numbers = [number.whole(most=rows - 1) for number in self.header["numbers"].items()]
             self.header["numbers"].check(len(set(numbers)) == len(labels) == len(numbers))
         return Labels.decoded([label.value for label in labels], numbers, rows)
+
+    def loss(self) -> Tensor | None:
+        """The loss of the last step, NaN if it was refused; earlier files have none."""
+        loss = self.value("loss", None)
+        self.header["loss"].check(loss is None or type(loss) is float)
+        return None if loss is None else torch.tensor(loss)
 
     def held_back(self, shape: tuple[int, ...], room: int) -> HeldBack:
         kept = arrivals_of("held_back", self.header, self.tensors, shape)

@@ -54,6 +54,7 @@ def write(path: Path, training: Training, predicting: Predicting, counts: Preque
         "ids": encoded_ids(training.stored_ids()),
         "refresh": made.refresh,
         "counts": encoded_counts(counts),
+        "loss": None if training.loss is None else float(training.loss),
         "precision": made.execution.precision,
         "rule": made.rule_name,
         "fixed": fixed,
