@@ -1178,9 +1178,9 @@ def test_no_images_in_a_list_are_no_images() -> None:
         learner.score([], [])
 
 
-@pytest.mark.parametrize("bound", ["high", float("nan"), True, [0.5]])
-def test_a_bound_that_is_no_number_is_refused(bound: Any) -> None:
-    with pytest.raises(UserError, match=r"^reject_below=.*: expected a number, such as 0.6"):
+@pytest.mark.parametrize("bound", ["high", float("nan"), True, [0.5], 60, 1.01, -0.1, float("inf")])
+def test_a_bound_that_is_no_probability_is_refused(bound: Any) -> None:
+    with pytest.raises(UserError, match=r"^reject_below=.*: expected a probability from 0 to 1"):
         trained().predict(images(torch.arange(2)), reject_below=bound)
 
 

@@ -79,12 +79,13 @@ def test_pictures_and_arrays_are_learned_and_predicted(address: str, path: Path)
 def test_unsure_predictions_can_be_rejected(address: str) -> None:
     x, _ = labelled(5, seed=2)
     images = list(map(png, x))
-    sure = requests.post(f"{address}/predict", json={"images": images, "reject_below": 1.01})
+    sure = requests.post(f"{address}/predict", json={"images": images, "reject_below": 1})
     assert sure.json()["labels"] == [None] * 5
-    same = requests.post(f"{address}/predict?reject_below=1.01", npy(x), headers=NPY)
+    same = requests.post(f"{address}/predict?reject_below=1", npy(x), headers=NPY)
     assert same.json() == sure.json()
-    wrong = requests.post(f"{address}/predict", json={"images": images, "reject_below": "much"})
-    refused(wrong, 422, "reject_below='much': expected a number, such as 0.6")
+    for bound in ("much", 2, -1, 10**400):
+        wrong = requests.post(f"{address}/predict", json={"images": images, "reject_below": bound})
+        refused(wrong, 422, "reject_below=", "expected a probability from 0 to 1, such as 0.6")
 
 
 def test_requests_without_a_route_are_answered_like_other_errors(address: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, isnan
+from math import isfinite
 from numbers import Real
 from operator import index
 from typing import Any
@@ -144,8 +144,10 @@ def least_probability(reject_below: Any) -> float:
     """The bound below which predictions are None; 0, which rejects none, where it is None."""
     if reject_below is None:
         return 0.0
-    if not isinstance(reject_below, Real) or isinstance(reject_below, bool) or isnan(reject_below):
-        raise UserError(f"reject_below={reject_below!r}: expected a number, such as 0.6")
+    number = isinstance(reject_below, Real) and not isinstance(reject_below, bool)
+    if not number or not 0 <= reject_below <= 1:
+        expected = "a probability from 0 to 1, such as 0.6"
+        raise UserError(f"reject_below={reject_below!r:.60}: expected {expected}")
     return float(reject_below)
 
 
