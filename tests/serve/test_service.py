@@ -199,6 +199,17 @@ def test_forgotten_images_are_in_no_file(path: Path, serve: Serve) -> None:
     ]
 
 
+def test_what_a_killed_save_left_is_forgotten_too(path: Path, serve: Serve) -> None:
+    """By a container that had another name; another file's stays."""
+    own, other = (
+        path.with_name(f".{name}.deadbeef-12-abcdef01.partial") for name in (path.name, "other")
+    )
+    for left in (own, other):
+        left.write_bytes(b"pixels")
+    serve(path).forget(["camera"], None)
+    assert (own.exists(), other.exists()) == (False, True)
+
+
 def test_a_line_is_never_learned_after_its_images_were_forgotten(
     path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

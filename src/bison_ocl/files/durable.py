@@ -79,8 +79,10 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 
 # --- names of files that are being written ---
 
-TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-(\d{1,9})-[0-9a-f]{8}\.partial")
-"""groups: machine and process of a temporary file"""
+TEMPORARY = re.compile(
+    r"\.(?P<name>.+)\.(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-[0-9a-f]{8}\.partial"
+)
+"""the start of the file's name, and who writes it"""
 HOUR = 3600.0
 STARTED = time.time()
 """when this process began; in a container the next one may have the same number"""
@@ -98,14 +100,23 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{name}.{host()}-{os.getpid()}-{token_hex(4)}.partial")
 
 
+def remove_temporary(path: Path) -> None:
+    """Remove what any process left of a path that only the caller may write."""
+    with write_errors(path.parent, "remove its hidden files *.partial"):
+        for old in path.parent.iterdir():
+            owner = TEMPORARY.fullmatch(old.name)
+            if owner is not None and owner["name"] == path.name[:50]:
+                old.unlink(missing_ok=True)
+
+
 def is_abandoned(path: Path) -> bool:
     """Whether a temporary file is abandoned: its process is gone, or it is old."""
     owner = TEMPORARY.fullmatch(path.name)
     if owner is None:
         return False
-    written, process = path.stat().st_mtime, int(owner[2])
+    written, process = path.stat().st_mtime, int(owner["process"])
     reused = process == os.getpid() and written < STARTED - CLOCK
-    gone = owner[1] == host() and (reused or is_gone(process))
+    gone = owner["machine"] == host() and (reused or is_gone(process))
     return gone or time.time() - written > HOUR
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bison_ocl.errors import UserError
+from bison_ocl.files.durable import remove_temporary
 from bison_ocl.learner.learner import Learner
 from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
@@ -104,12 +105,14 @@ class Service:
     def forget(self, ids: list[Hashable] | None, labels: list[Hashable] | None) -> int:
         """Remove images from the learner, its file and the journal; how many were removed.
 
-        The journal is empty when the learner forgets: no line of it may be learned afterwards.
+        The journal is empty when the learner forgets: no line of it may be learned afterwards. What
+        a killed save left, also on another machine, goes too: the journal's lock keeps others away.
         """
         with self._one_at_a_time:
             self._save()
             gone = self.learner.forget(ids=ids, labels=labels)
             self._save()
+            remove_temporary(self.path)
         return gone
 
     def _save(self) -> None:
