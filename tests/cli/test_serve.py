@@ -21,6 +21,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_files_that_cannot_be_served_are_refused(call: Call, tmp_path: Path) -> None:
     refused(call("serve", tmp_path / "absent", "--port", "0"), "no file", "check the path")
+    for folder in (".", "/", tmp_path):
+        refused(call("serve", folder, "--port", "0"), "not a regular file; give a learner's file")
     (tmp_path / "text").write_text("no learner")
     refused(call("serve", tmp_path / "text", "--port", "0"), "not a bison-ocl file")
 

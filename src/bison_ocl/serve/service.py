@@ -31,6 +31,8 @@ class Service:
     def __init__(self, path: Path, load: Callable[[Path], Learner] = Learner.load) -> None:
         if not path.exists():
             raise UserError(f"no file {path}: check the path")
+        if not path.is_file():
+            raise UserError(f"cannot serve {path}: not a regular file; give a learner's file")
         self.path, self.journal = path, Journal(journal_of(path))
         self.history = History()
         self.saved_at = time.time()
