@@ -237,10 +237,10 @@ def test_a_token_guards_all_that_is_known(path: Path) -> None:
             without = requests.get(f"{address}{where}")
             refused(without, 401, "Authorization: Bearer TOKEN")
             assert without.headers["www-authenticate"] == "Bearer"
-            for given in (f"Bearer {TOKEN[:-1]}", f"bearer {TOKEN}", TOKEN, "Bearer é".encode()):
+            for given in (f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer é".encode()):
                 wrong = requests.get(f"{address}{where}", headers={"authorization": given})
                 refused(wrong, 401)
-            right = {"authorization": f"Bearer {TOKEN}", "host": "herd.example"}
+            right = {"authorization": f"bearer {TOKEN}", "host": "herd.example"}
             assert requests.get(f"{address}{where}", headers=right).ok
         for where in ("/observe", "/predict"):
             refused(requests.post(f"{address}{where}", json={}), 401)

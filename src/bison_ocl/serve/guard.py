@@ -44,8 +44,9 @@ def check_token(request: Request, token: str | None) -> None:
     """Refuse a request without the token; the comparison takes the same time for any text."""
     if token is None:
         return
-    given = request.headers.get("authorization", "")
-    if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    same = hmac.compare_digest(given.encode(), token.encode())
+    if scheme.lower() != "bearer" or not same:
         raise Refused(401, "send the header `Authorization: Bearer TOKEN`")
 
 
