@@ -88,6 +88,20 @@ def test_unsure_predictions_can_be_rejected(address: str) -> None:
         refused(wrong, 422, "reject_below=", "expected a probability from 0 to 1, such as 0.6")
 
 
+def test_misspelt_fields_are_refused(address: str, server: Server) -> None:
+    x, y = labelled(2, seed=1)
+    body = {"images": list(map(png, x)), "labels": y, "idz": ["a", "b"]}
+    wrong = requests.post(f"{address}/observe", json=body)
+    refused(wrong, 422, "unknown field 'idz': did you mean 'ids'?")
+    query = {"labels": json.dumps(y), "idz": '["a", "b"]'}
+    wrong = requests.post(f"{address}/observe", npy(x), params=query, headers=NPY)
+    refused(wrong, 422, "unknown field 'idz'")
+    wrong = requests.post(f"{address}/predict", json={"images": body["images"], "reject": 0.5})
+    refused(wrong, 422, "unknown field 'reject'")
+    refused(requests.post(f"{address}/forget", json={"id": ["a"]}), 422, "unknown field 'id'")
+    assert server.service.tested == 0
+
+
 def test_requests_without_a_route_are_answered_like_other_errors(address: str) -> None:
     refused(requests.get(f"{address}/nothing"), 404, "Not Found: expected POST /observe, ")
     wrong = requests.get(f"{address}/observe")

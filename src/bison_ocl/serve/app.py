@@ -89,14 +89,15 @@ class Server:
 
     async def observe(self, request: Request) -> Response:
         """Answers with what was predicted before learning, once the images cannot be lost."""
-        got = await image_request(request, self.limits, self.service.shape)
+        fields = ["labels", "ids"]
+        got = await image_request(request, self.limits, self.service.shape, fields)
         predicted = await done(
             self.learning, self.service.observe, got.images, got.labels(), got.ids()
         )
         return JSONResponse({"predicted": [encode(label) for label in predicted]}, headers=HEADERS)
 
     async def predict(self, request: Request) -> Response:
-        got = await image_request(request, self.limits, self.service.shape)
+        got = await image_request(request, self.limits, self.service.shape, ["reject_below"])
         least = least_probability(got.values.get("reject_below"))
         found = await done(self.answering, self.service.predict, got.images, least)
         labels, probabilities = [encode(label) for label, _ in found], [p for _, p in found]
@@ -104,7 +105,7 @@ class Server:
 
     async def forget(self, request: Request) -> Response:
         """Answers once neither the file nor the journal holds the images."""
-        values = await json_request(request, self.limits)
+        values = await json_request(request, self.limits, ["ids", "labels"])
         ids, labels = names(values, "ids"), names(values, "labels")
         gone = await done(self.learning, self.service.forget, ids, labels)
         return JSONResponse({"forgotten": gone}, headers=HEADERS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from starlette.requests import ClientDisconnect, Request
 
 from bison_ocl.data.reading.budget import Budget
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, unknown
 from bison_ocl.learner import labels as labelled
 from bison_ocl.serve.images import array, pictures
 from bison_ocl.serve.refused import Refused
@@ -54,8 +54,10 @@ class ImageRequest:
         return names(self.values, "ids")
 
 
-async def image_request(request: Request, limits: Limits, shape: tuple[int, ...]) -> ImageRequest:
-    """The images of a request for a learner of images [3, H, W]."""
+async def image_request(
+    request: Request, limits: Limits, shape: tuple[int, ...], fields: Sequence[str]
+) -> ImageRequest:
+    """The images of a request for a learner of images [3, H, W]. fields: its other values"""
     kind = kind_of(request)
     if kind not in ("application/json", "application/x-npy"):
         expected = "application/json or application/x-npy"
@@ -63,19 +65,29 @@ async def image_request(request: Request, limits: Limits, shape: tuple[int, ...]
     body = await read(request, limits.body)
     if kind == "application/json":
         values = parsed(body)
+        check_fields(values if isinstance(values, dict) else (), ["images", *fields])
         return ImageRequest(await asyncio.to_thread(pictures, values, limits.batch, shape), values)
+    check_fields(request.query_params, fields)
     values = {name: parsed(text.encode()) for name, text in request.query_params.items()}
     return ImageRequest(array(body, limits.batch), values)
 
 
-async def json_request(request: Request, limits: Limits) -> dict[str, Any]:
+async def json_request(request: Request, limits: Limits, fields: Sequence[str]) -> dict[str, Any]:
     """The values of a request without images."""
     if kind_of(request) != "application/json":
         raise Refused(415, f"content type {kind_of(request)!r}: expected application/json")
     values = parsed(await read(request, limits.body))
     if not isinstance(values, dict):
         raise UserError("expected a JSON object, such as {...}")
+    check_fields(values, fields)
     return values
+
+
+def check_fields(names: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse misspelt names: images without their ids could not be forgotten by id."""
+    for name in names:
+        if name not in known:
+            raise UserError(unknown("field", name, known))
 
 
 def kind_of(request: Request) -> str:
