@@ -11,7 +11,7 @@ import pytest
 from river import checks
 from sklearn.datasets import load_digits
 
-from bison_ocl import Learner
+from bison_ocl import Learner, UserError
 from bison_ocl.conventions.river import LearnerClassifier
 
 BY_TENS = "predictions are {} until the first batch of ten; with batches of one the check holds"
@@ -102,3 +102,12 @@ def test_nothing_is_predicted_without_a_stored_image() -> None:
     model.learner.forget(ids=[1])
     assert model.predict_one({"a": 1.0}) is None
     assert model.predict_proba_one({"a": 1.0}) == {}
+
+
+def test_an_image_without_values_is_refused_and_decides_nothing() -> None:
+    model = new()
+    with pytest.raises(UserError, match="rows have no values: expected at least one per image"):
+        model.learn_one({}, 1)
+    assert model.names is None
+    with pytest.raises(UserError, match="settings has 'memory'"):
+        new(memory=4)

@@ -129,6 +129,19 @@ def test_shapes_and_ranges_that_do_not_fit_are_refused() -> None:
             LearnerClassifier(passes=passes).fit(x, y)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"memory": 4}, r"settings has 'memory': give LearnerClassifier\(memory=...\)"),
+        ({"seed": 4}, r"give LearnerClassifier\(random_state=...\)"),
+        (3, "settings=3: expected a dict"),
+    ],
+)
+def test_settings_that_are_arguments_are_refused(settings: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        LearnerClassifier(value_range=(0, 16), settings=settings).fit(*digits(20))
+
+
 def test_random_states_are_those_of_scikit_learn() -> None:
     x, y = digits(20)
 

@@ -14,9 +14,12 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("river missing: pip install 'bison-ocl[river]'") from error
 
 from bison_ocl.conventions.rows import Array, to_images
+from bison_ocl.conventions.settings import others
 from bison_ocl.learner.learner import Learner
 from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
+
+OWN = {"method": "method", "memory": "memory", "rule": "rule", "seed": "seed"}
 
 
 class LearnerClassifier(base.Classifier):
@@ -43,7 +46,8 @@ class LearnerClassifier(base.Classifier):
         self.method, self.memory, self.rule = method, memory, rule
         self.image_shape, self.value_range = image_shape, value_range
         self.settings, self.seed = settings, seed
-        self.learner = Learner(method, memory=memory, seed=seed, rule=rule, **(settings or {}))
+        more = others(settings, OWN)
+        self.learner = Learner(method, memory=memory, seed=seed, rule=rule, **more)
         self.names: list[Hashable] | None = None
 
     @property
@@ -52,9 +56,9 @@ class LearnerClassifier(base.Classifier):
 
     def learn_one(self, x: Any, y: Hashable) -> None:
         """Observe one image."""
-        if isinstance(x, dict) and self.names is None:
-            self.names = in_order(x)
         self.learner.observe(self._image(x), [y])
+        if isinstance(x, dict) and self.names is None:  # an image that was refused decides nothing
+            self.names = in_order(x)
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
         """The probability of each learned label."""

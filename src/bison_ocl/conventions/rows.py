@@ -28,6 +28,8 @@ def to_images(
         x = np.clip((x.astype(np.float64) - low) / (high - low), 0, 1).astype(np.float32)
     if x.ndim != 2:
         return x
+    if x.shape[1] == 0:
+        raise UserError("rows have no values: expected at least one per image")
     if image_shape is None:
         side = max(SMALLEST, isqrt(x.shape[1] - 1) + 1)
         x = np.pad(x, ((0, 0), (0, side**2 - x.shape[1])))

@@ -23,10 +23,19 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"scikit-learn missing: {advice}") from error
 
 from bison_ocl.conventions.rows import Array, to_images
+from bison_ocl.conventions.settings import others
 from bison_ocl.errors import UserError
 from bison_ocl.learner.learner import Learner
 from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
+
+OWN = {
+    "method": "method",
+    "memory": "memory",
+    "rule": "rule",
+    "device": "device",
+    "seed": "random_state",
+}
 
 
 class LearnerClassifier(ClassifierMixin, BaseEstimator):
@@ -99,7 +108,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
                 seed=seed_of(self.random_state),
                 rule=self.rule,
                 device=self.device,
-                **(self.settings or {}),
+                **others(self.settings, OWN),
             )
             self.classes_ = np.unique(y if classes is None else classes)
         self.learner_.observe(to_images(x, self.image_shape, self.value_range), y)
