@@ -105,6 +105,14 @@ def test_before_the_first_batch_it_says_what_is_missing() -> None:
         classifier.predict(x)
 
 
+def test_a_first_call_that_fails_decides_nothing() -> None:
+    x, y = digits(20)
+    classifier = LearnerClassifier(image_shape=(8, 8), value_range=(0, 16), **QUICK)
+    with pytest.raises(UserError, match="does not hold the 63 values"):
+        classifier.partial_fit(x[:, 1:], y, classes=range(99))
+    assert classifier.partial_fit(x, y).classes_.tolist() == list(range(10))
+
+
 def test_it_works_in_a_pipeline() -> None:
     x, y = digits(60)
     model = make_pipeline(MinMaxScaler(clip=True), LearnerClassifier(image_shape=(8, 8), **QUICK))

@@ -55,6 +55,9 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
     and the others wait for the next call. New classes may appear in any call.
     """
 
+    learner_: Learner
+    classes_: Array
+
     def __init__(
         self,
         method: str | type[Method] = "bison",
@@ -101,18 +104,23 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         x, y = validate_data(self, x, y, reset=first, allow_nd=True, dtype="numeric")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        if first:
-            self.learner_ = Learner(
-                self.method,
-                memory=self.memory,
-                seed=seed_of(self.random_state),
-                rule=self.rule,
-                device=self.device,
-                **others(self.settings, OWN),
-            )
-            self.classes_ = np.unique(y if classes is None else classes)
-        self.learner_.observe(to_images(x, self.image_shape, self.value_range), y)
-        self.classes_ = np.unique(np.concatenate([self.classes_, y]))
+        learner = self._new() if first else self.learner_
+        learner.observe(to_images(x, self.image_shape, self.value_range), y)
+        given = y if classes is None else classes
+        known = given if first else self.classes_
+        # Set last, so that a first call that fails decides nothing about later ones.
+        self.learner_ = learner
+        self.classes_ = np.unique(np.concatenate([known, y]))
+
+    def _new(self) -> Learner:
+        return Learner(
+            self.method,
+            memory=self.memory,
+            seed=seed_of(self.random_state),
+            rule=self.rule,
+            device=self.device,
+            **others(self.settings, OWN),
+        )
 
     def predict(self, X: Any) -> Array:
         """The most likely class of each image."""
