@@ -1039,6 +1039,8 @@ def test_asking_before_learning_is_refused(tmp_path: Path) -> None:
         ("bisson", {}, "unknown method 'bisson': did you mean 'bison'"),
         ("xyz", {}, "choose from bison"),
         ("bison", {"betta": 1}, "unknown setting 'betta' of bison: did you mean 'beta'"),
+        ("bison", {"memry": 3}, "unknown setting 'memry' of bison: did you mean 'memory'"),
+        ("bison", {"zzz": 3}, "choose from .*lr, .*memory, .*image_size"),
         ("er", {"lr": float("nan")}, "lr=nan: expected a finite number"),
         ("er", {"lr": "much"}, "expected a finite number"),
         ("er", {"stream_batch": 0}, "whole number from 1"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from inspect import getfullargspec
 from math import isfinite
 from numbers import Real
 from operator import index
@@ -16,9 +17,10 @@ from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.inference.rule import Rule
 from bison_ocl.inference.rules import RULES
+from bison_ocl.methods import method_class, name_of
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_method
-from bison_ocl.methods.settings import built, configured
+from bison_ocl.methods.settings import built
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.module import Normalise
 from bison_ocl.nets.precision import checked_precision
@@ -126,6 +128,10 @@ def checked(
     return found
 
 
+ARGUMENTS = getfullargspec(checked).kwonlyargs
+"""names of a learner's own arguments"""
+
+
 def whole_number(name: str, value: Any) -> int:
     """A whole number of Python or numpy, refused if out of range."""
     try:
@@ -153,18 +159,22 @@ def least_probability(reject_below: Any) -> float:
 
 def method_of(method: object, settings: dict[str, Any]) -> Method:
     """The method of a name, a class or an object."""
-    if isinstance(method, str):
-        return configured(method, None, settings)
     if isinstance(method, Method):
         check_method(type(method))
         if settings:
             given = ", ".join(settings)
             raise UserError(f"{given}: give settings to {type(method).__name__}(...) itself")
         return method
-    if not isinstance(method, type):
+    if not isinstance(method, str | type):
         raise UserError(f"method={method!r}: expected a name, such as 'bison', or a class")
-    check_method(method)
-    return built(method, None, settings)
+    found = method_class(method) if isinstance(method, str) else method
+    check_method(found)
+    known = [field.name.rstrip("_") for field in fields(found)]
+    for name in settings:
+        if name.rstrip("_") not in known:
+            # The method knows its own settings alone; a learner's arguments are meant as often.
+            raise UserError(unknown(f"setting of {name_of(found)}", name, [*known, *ARGUMENTS]))
+    return built(found, None, settings)
 
 
 def check_backbone(backbone: object, method: Method) -> None:
