@@ -46,6 +46,16 @@ def test_only_heads_of_a_frozen_backbone_train(name: str, tmp_path: Path) -> Non
     assert np.array_equal(learner.predict_proba(x), again.predict_proba(x))
 
 
+@pytest.mark.parametrize("saved", [True, False])
+def test_frozen_and_trainable_backbones_are_told_apart(saved: bool, tmp_path: Path) -> None:
+    learner = Learner("er", memory=20, backbone=backbone().requires_grad_(saved))
+    learner.observe(*herd(20))
+    learner.save(tmp_path / "herd")
+    message = rf"saved with a .* backbone, this one is .*: call requires_grad_\({saved}\) on it"
+    with pytest.raises(UserError, match=message):
+        Learner.load(tmp_path / "herd", backbone=backbone().requires_grad_(not saved))
+
+
 def test_a_module_without_parameters_is_a_backbone_too() -> None:
     learner = Learner("bison", memory=20, backbone=nn.Flatten())
     learner.observe(*herd(60))

@@ -13,7 +13,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.files.checkpoint import Header
 from bison_ocl.inference.rules import RULES
-from bison_ocl.learner.arguments import LARGEST_SIDE
+from bison_ocl.learner.arguments import LARGEST_SIDE, Arguments
 from bison_ocl.learner.calibration import Fit
 from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels import Labels
@@ -96,6 +96,7 @@ class SavedLearner:
         shape = header["shape"].items()
         header["shape"].check(len(shape) == 3)
         sides = tuple(side.whole(least=1, most=LARGEST_SIDE) for side in shape)
+        self.check_frozen(made)
         checkpoint.check_fit(training.origin.form(sides, rows, closed), self.tensors)
         blank = training.origin.state(sides, rows, closed)
         me = checkpoint.unpack(blank, self.tensors, header["fixed"].by_name())
@@ -113,6 +114,16 @@ class SavedLearner:
         header["waiting"].check(training.room > 0)
         held_back = training.held_back.kept
         training.labels.check_room(a.label for a in (*held_back, *training.waiting))
+
+    def check_frozen(self, made: Arguments) -> None:
+        """Refuse a frozen module for a trainable one and the reverse: their tensors differ."""
+        frozen = not any(name.startswith("net.params.backbone.") for name in self.tensors)
+        if made.module is not None and made.frozen != frozen:
+            saved, given = ("frozen", "trainable") if frozen else ("trainable", "frozen")
+            raise UserError(
+                f"{self.path} was saved with a {saved} backbone, this one is {given}: "
+                f"call requires_grad_({not frozen}) on it first"
+            )
 
     def labels(self, rows: int) -> Labels:
         """The labels by class number; in earlier files they are numbered in their order."""
