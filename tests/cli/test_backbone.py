@@ -25,6 +25,9 @@ def small():
 
 def number():
     return 3
+
+def broken():
+    raise ValueError("no weights")
 """
 
 
@@ -61,6 +64,7 @@ def test_a_run_with_a_named_backbone(call: Call, folder: Path) -> None:
     [
         ("my_backbones:large", "has no attribute 'large'; check the name"),
         ("my_backbones:number", "expected a torch.nn.Module, found a int"),
+        ("my_backbones:broken", "broken failed (ValueError: no weights): correct the function"),
         ("no_such_package:small", "No module named 'no_such_package'"),
         ("small", "expected package.module:factory or timm:NAME"),
         ("timm:resnet18", "No module named 'timm'"),

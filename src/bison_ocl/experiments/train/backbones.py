@@ -47,7 +47,9 @@ def module_of(text: str, seed: int) -> nn.Module:
     try:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            made = timm_model(name) if place == "timm" else factory(place, name)()
+            made = timm_model(name) if place == "timm" else called(factory(place, name), text)
+    except UserError:
+        raise
     except Exception as error:
         raise UserError(f"--backbone {text}: {first_line(error)}; check the name") from error
     if not isinstance(made, nn.Module):
@@ -64,6 +66,15 @@ def factory(place: str, name: str) -> Any:
         return getattr(import_module(place), name)
     finally:
         sys.path.remove(here)
+
+
+def called(make: Any, text: str) -> Any:
+    """What a factory makes; where it fails, its name was right."""
+    try:
+        return make()
+    except Exception as error:
+        why = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"--backbone {text} failed ({why}): correct the function") from error
 
 
 def timm_model(name: str) -> Any:
