@@ -192,7 +192,7 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_a_folder_is_not_written_to() -> None:
-    with pytest.raises(UserError, match=r"cannot write \.: give a file name"):
+    with pytest.raises(UserError, match=r"cannot write '\.': it names no file"):
         checkpoint.write(Path(), TENSORS, HEADER)
 
 

@@ -29,7 +29,7 @@ def write_errors(path: Path, advice: str) -> Iterator[None]:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file durably and rename it into place."""
     if not path.name:
-        raise UserError(f"cannot write {path}: give a file name")
+        raise UserError(f"cannot write {str(path)!r}: it names no file; give a file name")
     if path.exists() and not path.is_file() and not path.is_dir():
         # A rename would replace a device or a pipe, such as /dev/null, for every program.
         raise UserError(f"cannot write {path}: not a regular file; choose another file")
