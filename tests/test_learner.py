@@ -932,7 +932,7 @@ BAD = {
     "ragged": ([[1, 2], [3]], [0, 1], "numeric array"),
     "none": (None, [0, 1], "numeric array"),
     "a column of paths": (np.array(["a.png", "b.png"]), [0, 1], "or a list of .* not ndarray"),
-    "too few labels": (OK, [0], "2 images but 1 labels"),
+    "too few labels": (OK, [0], "2 images but 1 label: give"),
     "too many labels": (OK, [0, 1, 2], "2 images but 3 labels"),
     "two axes": (OK[0, 0, :4], [0], "add or drop an axis"),
     "two layouts": (torch.zeros(2, 3, 32, 3), [0, 1], "may be .*: resize them"),

@@ -124,7 +124,7 @@ def test_few_ids_are_kept_beyond_those_of_the_memory() -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (["a"], "2 images but 1 ids"),
+        (["a"], "2 images but 1 id: give one id"),
         ([object(), "b"], "^id <object .* cannot be saved: use strings"),
         ("ab", "ids must be a sequence with one id per image, not str"),
         ([[1], 2], "an id of type list is not one hashable value"),

@@ -154,11 +154,21 @@ def plain_names(names: Any, what: str) -> Names:
 def plain_ids(ids: Any, images: int) -> list[Hashable]:
     """Names of images as plain values that a file can hold, one per image."""
     names = plain_labels(ids, "id")
-    if len(names) != images:
-        raise UserError(f"{images} images but {len(names)} ids: give one id per image")
+    check_one_each(images, len(names), "id")
     for name in names:
         encode(name, "id")
     return names
+
+
+def check_one_each(images: int, names: int, what: str) -> None:
+    """Refuse labels or ids that are not as many as the images."""
+    if images != names:
+        found = f"{counted(images, 'image')} but {counted(names, what)}"
+        raise UserError(f"{found}: give one {what} per image")
+
+
+def counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def for_images(single: bool, labels: Any) -> Any:

@@ -24,6 +24,7 @@ from bison_ocl.learner.arrival import Arrival, arrivals_from
 from bison_ocl.learner.images.convert import is_single, to_bytes
 from bison_ocl.learner.labels import (
     Labels,
+    check_one_each,
     class_labels,
     for_images,
     plain_ids,
@@ -205,8 +206,7 @@ class Learner:
     ) -> list[Arrival]:
         x, single = self.preprocess(images), is_single(images)
         y = class_labels(for_images(single, labels))
-        if len(x) != len(y):
-            raise UserError(f"{len(x)} images but {len(y)} labels: give one label per image")
+        check_one_each(len(x), len(y), "label")
         self._training.check(x, y)
         names = [None] * len(y) if ids is None else plain_ids(for_images(single, ids), len(y))
         return arrivals_from(x, y, names)
@@ -309,10 +309,7 @@ class Learner:
         """Accuracy on labelled images, which are not learned from."""
         y = plain_labels(for_images(is_single(images), labels))
         predicted = self.predict(images)
-        if len(y) != len(predicted):
-            raise UserError(
-                f"{len(predicted)} images but {len(y)} labels: give one label per image"
-            )
+        check_one_each(len(predicted), len(y), "label")
         if not y:
             raise UserError("no images: accuracy needs at least one")
         return sum(map(bool, map(eq, predicted, y))) / len(y)
