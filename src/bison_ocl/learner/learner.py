@@ -235,7 +235,10 @@ class Learner:
     @property
     @entered
     def memory(self) -> MemoryView:
-        """The images in the memory, with labels, ids and ages, in copies."""
+        """The images in the memory, with labels, ids and ages, in copies.
+
+        It also has the labels and ids of images that are held back or wait for their batch.
+        """
         return view(self._training)
 
     @property

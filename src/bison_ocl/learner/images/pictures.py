@@ -84,12 +84,14 @@ def content(path: str | os.PathLike[str], name: str) -> bytes:
     """The bytes of a file."""
     from bison_ocl.data.reading.budget import read_regular
 
-    if "\0" in name:
-        raise UserError(f"cannot read {name!r}: a path holds no NUL; check the path")
     try:
         return read_regular(Path(path), LARGEST)
     except OSError as error:
         raise UserError(f"cannot read {name}: {reason(error)}; check the path") from error
+    except UserError:
+        raise
+    except ValueError as error:  # characters that no path holds, such as NUL
+        raise UserError(f"cannot read {name!r}: {first_line(error)}; check the path") from error
 
 
 def from_pil(image: Any, name: str, side: int | None) -> Tensor:
