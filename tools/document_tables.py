@@ -23,6 +23,7 @@ from bison_ocl.report.tables.table import Comparison, Table
 PROJECT = Path(__file__).parents[1]
 RECORDS = PROJECT / "results"
 COST = PROJECT / "benchmarks" / "beyond.json"
+READOUTS = PROJECT / "benchmarks" / "readouts.jsonl"
 MAIN, BEYOND, OURS = "table1", "beyond", "bison-ald"
 WITHOUT_PARTS = "beyond-ablation"
 BATCH = BisonALD.buffer_batch
@@ -145,9 +146,26 @@ def cost() -> str:
     return grid(("", "training step", "evaluation"), cells, numbers=2)
 
 
+def readouts() -> str:
+    """AA of BISON-ALD's pilot networks by rule; the mean over seeds, with their number."""
+    rows = [json.loads(line) for line in READOUTS.read_text("utf-8").splitlines()]
+    by_cell: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for row in rows:
+        if row["method"] == OURS:
+            by_cell.setdefault((row["data"], row["memory"]), []).append(row["AA"])
+    ran = {cell: by_cell[cell] for cell in CELLS if cell in by_cell}
+    head = [f"{place_name(*cell)} (n = {len(found)})" for cell, found in ran.items()]
+    lines = [
+        [f"`{rule}`", *(f"{fmean(one[rule] for one in found):.1f}" for found in ran.values())]
+        for rule in rows[0]["AA"]
+    ]
+    return grid(("averaged weights by", *head), lines, numbers=len(ran))
+
+
 def beyond(text: str, results: Path = RECORDS) -> str:
     """docs/BEYOND.md with its tables."""
-    made = dict.fromkeys(("accuracy", "ablation"), NOT_RUN) | {"cost": cost()}
+    made = dict.fromkeys(("accuracy", "ablation"), NOT_RUN)
+    made |= {"cost": cost(), "readouts": readouts()}
     if found := tables(BEYOND, results):
         accuracy = found[0]  # runs beside each other have no time of their own
         made["accuracy"] = by_cell(accuracy, lambda cell: with_runs(cell, BEYOND, 1))

@@ -63,8 +63,8 @@ def discriminant(
 ) -> Discriminant:
     """w_c = Σ⁻¹ μ_c and b_c = −½ μ_cᵀ Σ⁻¹ μ_c.
 
-    Around a centre, class means of unit length: the features of classes that are learned less
-    firmly spread further, so that their means are shorter and would seldom win.
+    Around a centre, class means of unit length: how close together the stored images of a class
+    lie does not favour the class.
     """
     classes = class_means(stored)
     covariance = within_class_covariance(stored, classes.means)

@@ -115,9 +115,10 @@ AVERAGED: Settings = (("average", "0.995"),)
 
 
 def beyond(data: str, memory: int) -> tuple[Cell, ...]:
-    """Ours and five methods of the paper, each network trained once and read in four ways."""
-    readouts = ("averaged", "averaged+ld", "averaged+ld-mirror")
-    parts = ("ncm", "averaged+ncm", "averaged+ncm-mirror", "averaged+ld")
+    """Ours and five methods of the paper, each network trained once and read in several ways."""
+    centred = ("averaged+ld-centred-mirror", "averaged+ld-centred-crop")
+    readouts = ("averaged", "averaged+ld", "averaged+ld-mirror", *centred)
+    parts = ("ncm", "averaged+ncm", "averaged+ncm-mirror", "averaged+ld", *centred)
     return (
         *(
             Cell(method, data, memory, AVERAGED, also=readouts)
