@@ -54,11 +54,13 @@ def tables(item: str, results: Path) -> list[Table]:
 
 
 def by_cell(table: Table, shown: Callable[[Comparison], str]) -> str:
-    """Rows of Markdown: one per method, a column for each dataset and memory size."""
+    """Rows of Markdown: one per method that was run, a column for each dataset and memory size."""
     places = [(column.place.data, column.place.memory) for column in table.columns]
     head = ["method", *(place_name(*cell) for cell in CELLS)]
     rows = []
     for row in table.rows:
+        if not any(cell.ours for cell in row.cells):
+            continue
         name = f"**{row.label.text}**" if row.label.main else escaped(row.label.text)
         ran = dict(zip(places, row.cells, strict=True))
         cells = [ran.get(one, Comparison()) for one in CELLS]

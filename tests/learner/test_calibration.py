@@ -12,8 +12,16 @@ import torch
 
 from bison_ocl import Learner, UserError
 from bison_ocl.files import checkpoint
+from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.arrival import Arrival
-from bison_ocl.learner.calibration import NEAREST_MEAN, RANGE, Fit, by_rule, fitted
+from bison_ocl.learner.calibration import (
+    CENTRED_MEAN,
+    NEAREST_MEAN,
+    RANGE,
+    Fit,
+    by_rule,
+    fitted,
+)
 from bison_ocl.learner.held_back import EVERY, HeldBack
 from bison_ocl.methods.settings import configured
 from tests.test_learner import everything, herd, state
@@ -115,17 +123,21 @@ def test_all_right_does_not_mean_certain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "wanted"),
+    ("name", "settings", "rule", "wanted"),
     [
-        ("bison", {}, NEAREST_MEAN),
-        ("scr", {}, NEAREST_MEAN),
-        ("bison", {"ncm_normalise": False}, 1.0),
-        ("bison-ald", {}, 1.0),
-        ("er", {}, 1.0),
+        ("bison", {}, None, NEAREST_MEAN),
+        ("scr", {}, None, NEAREST_MEAN),
+        ("er", {}, "ncm-mirror", NEAREST_MEAN),
+        ("er", {}, "ncm-centred-crop", CENTRED_MEAN),
+        ("bison", {"ncm_normalise": False}, None, 1.0),
+        ("bison-ald", {}, None, 1.0),
+        ("er", {}, None, 1.0),
     ],
 )
-def test_without_images_a_rule_decides(name: str, settings: Any, wanted: float) -> None:
-    assert by_rule(configured(name, None, settings), None) == wanted
+def test_without_images_a_rule_decides(
+    name: str, settings: Any, rule: str | None, wanted: float
+) -> None:
+    assert by_rule(configured(name, None, settings), RULES[rule] if rule else None) == wanted
 
 
 # --- in a learner ---

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from bison_ocl.rng import key_of, uniforms
-from bison_ocl.views.crop import TRIES, Box, central, crop, random_box
+from bison_ocl.views.crop import TRIES, Box, central_crop, crop, random_box
 
 # The largest number that rng.uniform can draw.
 LARGEST = 1 - 2.0**-24
@@ -161,4 +161,4 @@ def test_central_part_of_a_share_of_the_sides(size: tuple[int, int]) -> None:
     height, width = (max(1, round(0.8 * side)) for side in size)
     top, left = (size[0] - height) // 2, (size[1] - width) // 2
     part = x[..., top : top + height, left : left + width]
-    torch.testing.assert_close(central(x, 0.8), interpolate(part, size=size, mode="bilinear"))
+    torch.testing.assert_close(central_crop(x, 0.8), interpolate(part, size=size, mode="bilinear"))

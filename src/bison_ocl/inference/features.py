@@ -10,7 +10,6 @@ resolution discrepancy").
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import torch
 from torch import Tensor
@@ -19,7 +18,7 @@ from bison_ocl.batch import one_hot, to_float
 from bison_ocl.memory.memory import Memory
 from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
-from bison_ocl.views.crop import central
+from bison_ocl.views.crop import central_crop
 
 CHUNK = 500
 """most images per pass on a CPU"""
@@ -85,10 +84,11 @@ def memory_features(
 def query_features(net: Net, x: Tensor, normalise: bool, mirror: bool, crop: float = 1.0) -> Tensor:
     """Features of images to classify, [B, d]; renormalised after adding those of their views."""
     views = [x, x.flip(-1)] if mirror else [x]
-    views += [central(view, crop) for view in views] if crop < 1 else []
-    z = reduce(torch.add, [feature(net, view, normalise) for view in views])
-    if len(views) == 1:
-        return z
+    views += [central_crop(view, crop) for view in views] if crop < 1 else []
+    first, *others = [feature(net, view, normalise) for view in views]
+    if not others:
+        return first
+    z = sum(others, first)
     return unit(z) if normalise else z / len(views)
 
 

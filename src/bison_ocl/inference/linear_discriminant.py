@@ -58,9 +58,7 @@ class LinearDiscriminant:
         return (z @ summary.weight.T + summary.bias).masked_fill(~summary.known, -float("inf"))
 
 
-def discriminant(
-    stored: MemoryFeatures, shrinkage: float, centre: Tensor | None = None
-) -> Discriminant:
+def discriminant(stored: MemoryFeatures, shrinkage: float, centre: Tensor | None) -> Discriminant:
     """w_c = Σ⁻¹ μ_c and b_c = −½ μ_cᵀ Σ⁻¹ μ_c.
 
     Around a centre, class means of unit length: how close together the stored images of a class

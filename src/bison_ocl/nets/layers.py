@@ -11,7 +11,8 @@ from bison_ocl.nets.precision import Precision, image_type
 from bison_ocl.tree import Tensors
 
 SAFE_CHANNELS = 16
-"""channels from which strided convolutions by one pixel are safe on CPUs (torch 2.13)"""
+"""channels from which strided convolutions by one pixel are safe on CPUs: with torch 2.13, those of
+2, 4, 8 and 12 wrote beyond their memory, those of 16, 20, 32 and 40 did not"""
 
 
 class Layers:

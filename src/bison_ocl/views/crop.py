@@ -63,11 +63,12 @@ def first_pixel(draw: Tensor, room: Tensor, central: Tensor) -> Tensor:
     return torch.where(central, (room / 2).floor(), anywhere)
 
 
-def central(x: Tensor, share: float) -> Tensor:
+def central_crop(x: Tensor, share: float) -> Tensor:
     """The central part of each image, of that share of its sides, resized to the whole image."""
     height, width = (max(1, round(share * side)) for side in x.shape[-2:])
     top, left = (x.shape[-2] - height) // 2, (x.shape[-1] - width) // 2
-    return crop(x, Box(*(x.new_full((1,), pixels) for pixels in (top, left, height, width))))
+    box = Box(*(x.new_full((1,), pixels) for pixels in (top, left, height, width)))
+    return crop(x, box)
 
 
 def crop(x: Tensor, box: Box) -> Tensor:
