@@ -11,6 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from torch import Tensor
 
 from bison_ocl import tree
+from bison_ocl.inference.centred_class_mean import CentredClassMean
 from bison_ocl.inference.linear_discriminant import LinearDiscriminant
 from bison_ocl.inference.nearest_class_mean import NearestClassMean
 from bison_ocl.inference.rules import RULES
@@ -55,8 +56,8 @@ def rows_of(memory: Memory, mirror: bool) -> tuple[list[Tensor], list[int]]:
 
 def views_of(query: Tensor, rule: LinearDiscriminant) -> list[Tensor]:
     """An image to classify, its mirror image, and the central five pixels of six of each."""
-    views = [query, query.flip(0)] if rule.mirror else [query]
-    if rule.crop == 1:
+    views = [query, query.flip(0)] if rule.views.mirror else [query]
+    if rule.views.crop == 1:
         return views
     return views + [
         F.interpolate(view[None, None, :5], size=6, mode="linear")[0, 0] for view in views
@@ -69,7 +70,7 @@ def mean_of(rows: list[Tensor]) -> Tensor:
 
 def naive(memory: Memory, z: Tensor, classes: int, rule: LinearDiscriminant) -> Tensor:
     """log-likelihood ratios by loops over classes and images, with an inverted matrix."""
-    rows, labels = rows_of(memory, rule.mirror)
+    rows, labels = rows_of(memory, rule.views.mirror)
 
     def means_of(rows: list[Tensor]) -> list[Tensor]:
         pairs = list(zip(rows, labels, strict=True))
@@ -135,7 +136,7 @@ def test_without_spread_it_is_the_nearest_class_mean(copies: int, centred: bool)
     """One image a class, or several that are equal: there is no covariance to speak of."""
     rows = [[9, 1, 3, 200, 7, 7], [0, 50, 80, 1, 90, 3], [33, 33, 33, 0, 0, 250]] * copies
     memory = memory_of(rows, [0, 1, 2] * copies)
-    ncm = NearestClassMean(centred=centred)
+    ncm = CentredClassMean() if centred else NearestClassMean()
     expected = ncm.scores(NET, ncm.summarise(NET, memory, 3), showing(queries(50)))
     found = scored(LinearDiscriminant(centred=centred), memory, 3, queries(50))
     assert torch.equal(found.argmax(1), expected.argmax(1))

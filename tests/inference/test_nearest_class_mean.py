@@ -8,12 +8,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bison_ocl.inference import features
+from bison_ocl.inference.centred_class_mean import CentredClassMean
 from bison_ocl.inference.nearest_class_mean import Means, NearestClassMean
 from bison_ocl.inference.rules import RULES
 from bison_ocl.memory.memory import Memory, empty
 from bison_ocl.nets.net import Net
 from tests.inference.flat import flat_net, many, memory_of, showing
 from tests.tiny import same, snapshot
+
+AnyRule = NearestClassMean | CentredClassMean
 
 
 def class_means(net: Net, memory: Memory, classes: int, normalise: bool) -> Means:
@@ -70,30 +73,31 @@ def test_ties_go_to_the_lowest_class() -> None:
     assert nearest_mean(queries, summary, True).argmax(1).tolist() == [1, 2, 1]
 
 
-def naive(memory: Memory, z: Tensor, classes: int, rule: NearestClassMean) -> list[list[float]]:
+def naive(memory: Memory, z: Tensor, classes: int, rule: AnyRule) -> list[list[float]]:
     """Distances by loops over queries, classes and stored images."""
 
     def shaped(v: Tensor) -> Tensor:
-        return v / v.norm() if rule.normalise else v
+        raw = isinstance(rule, NearestClassMean) and not rule.normalise
+        return v if raw else v / v.norm()
 
     def mean_of(rows: list[Tensor]) -> Tensor:
         return sum(rows, torch.zeros(6, dtype=torch.float64)) / len(rows)
 
     def views(query: Tensor) -> list[Tensor]:
-        seen = [query, query.flip(0)] if rule.mirror else [query]
+        seen = [query, query.flip(0)] if rule.views.mirror else [query]
         parts = [F.interpolate(one[None, None, :5], size=6, mode="linear")[0, 0] for one in seen]
-        return seen + parts if rule.crop < 1 else seen
+        return seen + parts if rule.views.crop < 1 else seen
 
     features = [shaped(row.flatten().double()) for row in memory.x[: memory.filled]]
     labels = memory.y[: memory.filled].tolist()
-    if rule.mirror:  # a reversed row is the feature of a mirrored image
+    if rule.views.mirror:  # a reversed row is the feature of a mirrored image
         features, labels = [*features, *(f.flip(0) for f in features)], labels * 2
 
     def of_class(c: int) -> Tensor:
         return mean_of([f for f, y in zip(features, labels, strict=True) if y == c])
 
     z = torch.stack([shaped(mean_of([shaped(view) for view in views(query)])) for query in z])
-    if rule.centred:
+    if isinstance(rule, CentredClassMean):
         centre = mean_of([of_class(c) for c in range(classes)])
         features = [shaped(f - centre) for f in features]
         z = torch.stack([shaped(query - centre) for query in z])
@@ -104,7 +108,7 @@ def naive(memory: Memory, z: Tensor, classes: int, rule: NearestClassMean) -> li
 @pytest.mark.parametrize("name", [name for name in RULES if name.startswith("ncm")])
 def test_equals_a_naive_loop(name: str) -> None:
     memory, rule, net = many(40, 5), RULES[name], flat_net(6)
-    assert isinstance(rule, NearestClassMean)
+    assert isinstance(rule, AnyRule)
     z = 255 * torch.rand(7, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     scores = rule.scores(net, rule.summarise(net, memory, 5), showing(z))
     expected = torch.tensor(naive(memory, z, 5, rule), dtype=torch.float64)

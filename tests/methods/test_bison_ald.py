@@ -12,6 +12,7 @@ from bison_ocl import Learner, UserError
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.engine.step import Engine
 from bison_ocl.experiments.train.score import OWN, confusions
+from bison_ocl.inference.features import Views
 from bison_ocl.inference.linear_discriminant import LinearDiscriminant
 from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.bison_ald import BisonALD
@@ -64,7 +65,7 @@ def test_it_predicts_by_a_discriminant_of_the_averaged_weights() -> None:
     method = BisonALD(average=0.9)
     me = train(method, begin(method), stream())
     (found,) = confusions(Engine(method), me, [held_out()])
-    rule, net = LinearDiscriminant(mirror=True), me.averaged().net
+    rule, net = LinearDiscriminant(views=Views(mirror=True)), me.averaged().net
     scores = rule.scores(net, rule.summarise(net, me.memory, 4), to_float(held_out().x, net.dtype))
     assert found[OWN] == Engine(method).count(me, held_out(), scores).tolist()
     assert not same(snapshot(net), snapshot(me.net))

@@ -1,10 +1,6 @@
 """Features for inference rules: of stored images and of images to classify.
 
-`normalise` scales features to unit length. `mirror` adds mirror images: each stored image counts
-twice, original and mirrored, and an image to classify has the sum of its features. `crop` adds the
-central part of an image to classify, of that share of its sides (1 for none): networks trained on
-random crops see larger objects than whole images show (Touvron et al. 2019, "Fixing the train-test
-resolution discrepancy").
+`normalise` scales features to unit length.
 """
 
 from __future__ import annotations
@@ -45,6 +41,23 @@ def at_once(pixels: int, on_gpu: bool) -> int:
 
 
 @dataclass(frozen=True)
+class Views:
+    """Views of an image that are read besides the image itself."""
+
+    mirror: bool = False
+    """its mirror image: a stored image counts twice, for one to classify features are added"""
+    crop: float = 1.0
+    """the central part of an image to classify and of its mirror image, of this share of its sides:
+    networks trained on random crops see larger objects than whole images show (Touvron et al. 2019,
+    "Fixing the train-test resolution discrepancy"); 1 for none"""
+
+    def of(self, x: Tensor) -> list[Tensor]:
+        """An image to classify and its views."""
+        views = [x, x.flip(-1)] if self.mirror else [x]
+        return views + [central_crop(view, self.crop) for view in views if self.crop < 1]
+
+
+@dataclass(frozen=True)
 class MemoryFeatures:
     """z: [N, d] of the memory's rows; labels: [N, C], one-hot, zeros for a row without an image."""
 
@@ -61,7 +74,7 @@ def relative(z: Tensor, centre: Tensor | None) -> Tensor:
 
 
 def memory_features(
-    net: Net, memory: Memory, classes: int, normalise: bool, mirror: bool
+    net: Net, memory: Memory, classes: int, normalise: bool, views: Views
 ) -> MemoryFeatures:
     """Features of all stored images, without augmentation."""
     rows = memory.filled
@@ -70,26 +83,24 @@ def memory_features(
         labels = torch.zeros_like(one_hot(memory.y[:1], classes), dtype=net.dtype)
         return MemoryFeatures(z, labels)
     chunks = list(in_chunks(memory.x[:rows]))
-    chunks += [chunk.flip(-1) for chunk in chunks] if mirror else []
+    chunks += [chunk.flip(-1) for chunk in chunks] if views.mirror else []
     z = torch.cat([net.features(to_float(chunk, net.dtype), "eval") for chunk in chunks])
     used = memory.used[:rows, None]
     labels = (one_hot(memory.y[:rows], classes) & used).to(z.dtype)
-    if mirror:
+    if views.mirror:
         labels, used = torch.cat([labels, labels]), torch.cat([used, used])
     # An empty row is a black image; a backbone that divides by its deviation makes it NaN.
     z = z.masked_fill(~used, 0)
     return MemoryFeatures(unit(z) if normalise else z, labels)
 
 
-def query_features(net: Net, x: Tensor, normalise: bool, mirror: bool, crop: float = 1.0) -> Tensor:
+def query_features(net: Net, x: Tensor, normalise: bool, views: Views) -> Tensor:
     """Features of images to classify, [B, d]; renormalised after adding those of their views."""
-    views = [x, x.flip(-1)] if mirror else [x]
-    views += [central_crop(view, crop) for view in views] if crop < 1 else []
-    first, *others = [feature(net, view, normalise) for view in views]
+    first, *others = [feature(net, view, normalise) for view in views.of(x)]
     if not others:
         return first
     z = sum(others, first)
-    return unit(z) if normalise else z / len(views)
+    return unit(z) if normalise else z / (1 + len(others))
 
 
 def feature(net: Net, x: Tensor, normalise: bool) -> Tensor:

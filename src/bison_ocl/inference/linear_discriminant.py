@@ -6,18 +6,20 @@ Fisher 1936, shrunk as by Friedman 1989; on the features of a network in a strea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from bison_ocl.inference.centred_class_mean import centre_of
 from bison_ocl.inference.features import (
     MemoryFeatures,
+    Views,
     memory_features,
     query_features,
     relative,
 )
-from bison_ocl.inference.nearest_class_mean import centre_of, class_means
+from bison_ocl.inference.nearest_class_mean import class_means
 from bison_ocl.memory.memory import Memory
 from bison_ocl.nets.heads import unit
 from bison_ocl.nets.net import Net
@@ -40,20 +42,17 @@ class LinearDiscriminant:
 
     shrinkage: float = 3.0
     """how many times the covariance's mean diagonal is added to its diagonal"""
-    mirror: bool = False
-    """with mirror images of stored images and of those to classify"""
-    crop: float = 1.0
-    """with the central part of images to classify, of this share of their sides"""
+    views: Views = field(default_factory=Views)
     centred: bool = False
     """features relative to the mean of the class means; they and class means have unit length"""
 
     def summarise(self, net: Net, memory: Memory, classes: int) -> Discriminant:
-        stored = memory_features(net, memory, classes, normalise=True, mirror=self.mirror)
+        stored = memory_features(net, memory, classes, normalise=True, views=self.views)
         centre = centre_of(stored) if self.centred else None
         return discriminant(stored.around(centre), self.shrinkage, centre)
 
     def scores(self, net: Net, summary: Discriminant, x: Tensor) -> Tensor:
-        z = query_features(net, x, normalise=True, mirror=self.mirror, crop=self.crop)
+        z = query_features(net, x, normalise=True, views=self.views)
         z = relative(z, summary.centre)
         return (z @ summary.weight.T + summary.bias).masked_fill(~summary.known, -float("inf"))
 

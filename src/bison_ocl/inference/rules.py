@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
 
+from bison_ocl.inference.centred_class_mean import CentredClassMean
+from bison_ocl.inference.features import Views
 from bison_ocl.inference.linear_discriminant import LinearDiscriminant
 from bison_ocl.inference.nearest_class_mean import NearestClassMean
 from bison_ocl.inference.rule import Rule
 
-CROP = 0.8
-"""share of the sides of an image that the central part of `-crop` has"""
-
-KINDS: Mapping[str, Callable[..., Rule]] = {
-    "ncm": NearestClassMean,
-    "ncm-raw": partial(NearestClassMean, normalise=False),
-    "ncm-centred": partial(NearestClassMean, centred=True),
-    "ld": LinearDiscriminant,
-    "ld-centred": partial(LinearDiscriminant, shrinkage=1.0, centred=True),
+KINDS: Mapping[str, Callable[[Views], Rule]] = {
+    "ncm": lambda views: NearestClassMean(views=views),
+    "ncm-raw": lambda views: NearestClassMean(normalise=False, views=views),
+    "ncm-centred": CentredClassMean,
+    "ld": lambda views: LinearDiscriminant(views=views),
+    "ld-centred": lambda views: LinearDiscriminant(shrinkage=1.0, views=views, centred=True),
 }
-VIEWS: Mapping[str, dict[str, Any]] = {
-    "": {},
-    "-mirror": {"mirror": True},
-    "-crop": {"mirror": True, "crop": CROP},
-}
+VIEWS = {"": Views(), "-mirror": Views(mirror=True), "-crop": Views(mirror=True, crop=0.8)}
 
 RULES: dict[str, Rule] = {
-    kind + views: rule(**options)
-    for kind, rule in KINDS.items()
-    for views, options in VIEWS.items()
+    kind + name: rule(views) for kind, rule in KINDS.items() for name, views in VIEWS.items()
 }

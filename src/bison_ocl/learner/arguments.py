@@ -15,6 +15,7 @@ from torch import nn
 from bison_ocl.data.storage.places import cache_folder
 from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError, unknown
+from bison_ocl.inference.features import Views
 from bison_ocl.inference.rule import Rule
 from bison_ocl.inference.rules import RULES
 from bison_ocl.methods import method_class, name_of
@@ -76,7 +77,8 @@ class Arguments:
     @property
     def mirrors(self) -> bool:
         """Whether the inference rule also reads mirror images of the memory."""
-        return bool(getattr(self.rule or getattr(self.method, "rule", None), "mirror", False))
+        views = getattr(self.rule or getattr(self.method, "rule", None), "views", Views())
+        return bool(views.mirror)
 
     @property
     def by_heads(self) -> bool:

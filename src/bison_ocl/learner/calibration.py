@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from bison_ocl.inference.centred_class_mean import CentredClassMean
 from bison_ocl.inference.nearest_class_mean import NearestClassMean
 from bison_ocl.inference.rule import Rule
 from bison_ocl.learner.arrival import Arrival
@@ -34,9 +35,9 @@ RANGE = 1e4
 def by_rule(method: Method, rule: Rule | None) -> float:
     """The temperature without images to fit it on."""
     own = rule or getattr(method, "rule", None)
-    if not (isinstance(own, NearestClassMean) and own.normalise):
-        return 1.0
-    return CENTRED_MEAN if own.centred else NEAREST_MEAN
+    if isinstance(own, CentredClassMean):
+        return CENTRED_MEAN
+    return NEAREST_MEAN if isinstance(own, NearestClassMean) and own.normalise else 1.0
 
 
 def fitted(scores: Tensor, y: Tensor) -> float | None:

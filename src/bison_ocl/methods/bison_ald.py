@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.bounds import Decay, Positive
+from bison_ocl.inference.features import Views
 from bison_ocl.inference.linear_discriminant import LinearDiscriminant
 from bison_ocl.inference.rule import Rule
 from bison_ocl.look import VERMILION, Look
@@ -46,4 +47,4 @@ class BisonALD(Bison):
     @property
     def rule(self) -> Rule:
         """Nearest class mean that knows how features spread, with mirror images."""
-        return LinearDiscriminant(self.shrinkage, mirror=True)
+        return LinearDiscriminant(self.shrinkage, Views(mirror=True))
