@@ -102,6 +102,18 @@ def test_misspelt_fields_are_refused(address: str, server: Server) -> None:
     assert server.service.tested == 0
 
 
+def test_query_fields_beside_json_are_refused(address: str, server: Server) -> None:
+    x, y = labelled(2, seed=1)
+    ids, advice = '?ids=["a","b"]', "query field 'ids': put it into the JSON body"
+    body = {"images": list(map(png, x)), "labels": y}
+    refused(requests.post(f"{address}/observe{ids}", json=body), 422, advice)
+    refused(requests.post(f"{address}/forget{ids}", json={"labels": y}), 422, advice)
+    bound = "?reject_below=0.5"
+    wrong = requests.post(f"{address}/predict{bound}", json={"images": body["images"]})
+    refused(wrong, 422, "query field 'reject_below'")
+    assert server.service.tested == 0
+
+
 def test_requests_without_a_route_are_answered_like_other_errors(address: str) -> None:
     refused(requests.get(f"{address}/nothing"), 404, "Not Found: expected POST /observe, ")
     wrong = requests.get(f"{address}/observe")

@@ -64,6 +64,7 @@ async def image_request(
         raise Refused(415, f"content type {kind!r}: expected {expected}")
     body = await read(request, limits.body)
     if kind == "application/json":
+        check_no_query(request)
         values = parsed(body)
         check_fields(values if isinstance(values, dict) else (), ["images", *fields])
         return ImageRequest(await asyncio.to_thread(pictures, values, limits.batch, shape), values)
@@ -76,11 +77,18 @@ async def json_request(request: Request, limits: Limits, fields: Sequence[str]) 
     """The values of a request without images."""
     if kind_of(request) != "application/json":
         raise Refused(415, f"content type {kind_of(request)!r}: expected application/json")
+    check_no_query(request)
     values = parsed(await read(request, limits.body))
     if not isinstance(values, dict):
         raise UserError("expected a JSON object, such as {...}")
     check_fields(values, fields)
     return values
+
+
+def check_no_query(request: Request) -> None:
+    """Refuse a query beside JSON: ids that it named would be dropped."""
+    for name in request.query_params:
+        raise UserError(f"query field {name[:40]!r}: put it into the JSON body")
 
 
 def check_fields(names: Iterable[str], known: Sequence[str]) -> None:
