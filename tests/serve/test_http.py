@@ -102,6 +102,16 @@ def test_misspelt_fields_are_refused(address: str, server: Server) -> None:
     assert server.service.tested == 0
 
 
+def test_long_names_of_fields_are_cut(address: str) -> None:
+    for wrong in (
+        requests.post(f"{address}/forget", json={"x" * 50_000: 1}),
+        requests.post(f"{address}/forget?{'x' * 5000}=1", json={}),
+        requests.post(f"{address}/predict?{'x' * 5000}=1", npy(labelled(1)[0]), headers=NPY),
+    ):
+        refused(wrong, 422, f"field '{'x' * 40}'")
+        assert len(wrong.text) < 200
+
+
 def test_query_fields_beside_json_are_refused(address: str, server: Server) -> None:
     x, y = labelled(2, seed=1)
     ids, advice = '?ids=["a","b"]', "query field 'ids': put it into the JSON body"
