@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -105,11 +106,13 @@ def test_before_the_first_batch_it_says_what_is_missing() -> None:
         classifier.predict(x)
 
 
-def test_a_first_call_that_fails_decides_nothing() -> None:
+def test_a_failed_first_call_leaves_the_classifier_unfitted() -> None:
     x, y = digits(20)
     classifier = LearnerClassifier(image_shape=(8, 8), value_range=(0, 16), **QUICK)
     with pytest.raises(UserError, match="does not hold the 63 values"):
         classifier.partial_fit(x[:, 1:], y, classes=range(99))
+    with pytest.raises(NotFittedError):
+        classifier.predict(x)
     assert classifier.partial_fit(x, y).classes_.tolist() == list(range(10))
 
 

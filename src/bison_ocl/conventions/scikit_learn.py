@@ -108,7 +108,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         learner.observe(to_images(x, self.image_shape, self.value_range), y)
         given = y if classes is None else classes
         known = given if first else self.classes_
-        # Set last, so that a first call that fails decides nothing about later ones.
+        # Set last: a failed first call leaves the classifier unfitted.
         self.learner_ = learner
         self.classes_ = np.unique(np.concatenate([known, y]))
 
@@ -130,7 +130,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """One column per entry of `classes_`; 0 for classes that no step has learned."""
-        check_is_fitted(self)
+        check_is_fitted(self, "learner_")
         x = validate_data(self, X, reset=False, allow_nd=True, dtype="numeric")
         images = to_images(x, self.image_shape, self.value_range)
         try:
