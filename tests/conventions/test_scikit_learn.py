@@ -106,6 +106,14 @@ def test_before_the_first_batch_it_says_what_is_missing() -> None:
         classifier.predict(x)
 
 
+def test_once_all_is_forgotten_it_says_so() -> None:
+    x, y = digits(20)
+    classifier = LearnerClassifier(value_range=(0, 16), **QUICK).fit(x, y)
+    classifier.learner_.forget(labels=y)
+    with pytest.raises(UserError, match="all labels were forgotten"):
+        classifier.predict(x)
+
+
 def test_a_failed_first_call_leaves_the_classifier_unfitted() -> None:
     x, y = digits(20)
     classifier = LearnerClassifier(image_shape=(8, 8), value_range=(0, 16), **QUICK)

@@ -136,6 +136,8 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         try:
             probabilities = self.learner_.predict_proba(images)
         except NotLearned as error:
+            if self.learner_.metrics.steps > 0:  # labels or images were forgotten
+                raise
             missing = "no batch is complete: give partial_fit more images, or call fit"
             raise UserError(missing) from error
         table = np.zeros((len(images), len(self.classes_)), probabilities.dtype)
