@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import UserDict
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,8 @@ def test_it_is_a_learner() -> None:
 def test_settings_may_be_other_arguments_of_a_learner() -> None:
     x, y = digits(120)
     settings = QUICK["settings"] | {"calibration": 10, "refresh": 1}
-    classifier = LearnerClassifier(value_range=(0, 16), **QUICK | {"settings": settings})
+    given = UserDict(settings)  # any mapping
+    classifier = LearnerClassifier(value_range=(0, 16), **QUICK | {"settings": given})
     found = clone(classifier).fit(x, y).learner_
     assert len(found.memory.held_back) == 10
     other = Learner("bison", memory=50, filters=2, calibration=10, refresh=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("river missing: pip install 'bison-ocl[river]'") from error
 
 from bison_ocl.conventions.rows import Array, to_images
-from bison_ocl.conventions.settings import others
+from bison_ocl.conventions.settings import checked_settings
 from bison_ocl.learner.learner import Learner
 from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
 
-OWN = {"method": "method", "memory": "memory", "rule": "rule", "seed": "seed"}
+OWN = ("method", "memory", "rule", "seed")
 
 
 class LearnerClassifier(base.Classifier):
@@ -40,13 +40,13 @@ class LearnerClassifier(base.Classifier):
         image_shape: tuple[int, ...] | None = None,
         value_range: tuple[float, float] | None = None,
         rule: str | None = None,
-        settings: dict[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> None:
         self.method, self.memory, self.rule = method, memory, rule
         self.image_shape, self.value_range = image_shape, value_range
         self.settings, self.seed = settings, seed
-        more = others(settings, OWN)
+        more = checked_settings(settings, OWN)
         self.learner = Learner(method, memory=memory, seed=seed, rule=rule, **more)
         self.names: list[Hashable] | None = None
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -23,19 +24,13 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"scikit-learn missing: {advice}") from error
 
 from bison_ocl.conventions.rows import Array, to_images
-from bison_ocl.conventions.settings import others
+from bison_ocl.conventions.settings import checked_settings
 from bison_ocl.errors import UserError
 from bison_ocl.learner.learner import Learner
 from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
 
-OWN = {
-    "method": "method",
-    "memory": "memory",
-    "rule": "rule",
-    "device": "device",
-    "seed": "random_state",
-}
+OWN = ("method", "memory", "rule", "device", "seed")
 
 
 class LearnerClassifier(ClassifierMixin, BaseEstimator):
@@ -68,7 +63,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         passes: int = 1,
         rule: str | None = None,
         device: str = "cpu",
-        settings: dict[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.method = method
@@ -119,7 +114,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
             seed=seed_of(self.random_state),
             rule=self.rule,
             device=self.device,
-            **others(self.settings, OWN),
+            **checked_settings(self.settings, OWN, seed="random_state"),
         )
 
     def predict(self, X: Any) -> Array:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bison_ocl.errors import UserError
 
 
-def others(settings: Any, own: Mapping[str, str]) -> dict[str, Any]:
+def checked_settings(settings: Any, own: Collection[str], **renamed: str) -> dict[str, Any]:
     """The settings, refused if they name an argument of the classifier.
 
-    own: arguments of `Learner` that the classifier passes on, with their names there
+    own: arguments of `Learner` that the classifier has, too; renamed: by what name, if not its own
     """
-    if not (settings is None or isinstance(settings, dict)):
+    if not (settings is None or isinstance(settings, Mapping)):
         raise UserError(f"settings={settings!r:.60}: expected a dict, such as {{'lr': 0.05}}")
     for name in settings or {}:
         if name in own:
-            raise UserError(f"settings has {name!r}: give LearnerClassifier({own[name]}=...)")
-    return settings or {}
+            here = renamed.get(name, name)
+            raise UserError(f"settings has {name!r}: give LearnerClassifier({here}=...)")
+    return dict(settings or {})
