@@ -62,8 +62,6 @@ class LearnerClassifier(base.Classifier):
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
         """The probability of each learned label."""
-        if not self.learner.learned_labels:
-            return {}
         try:
             found = self.learner.predict_proba(self._image(x))[0].astype(np.float64)
         except NotLearned:

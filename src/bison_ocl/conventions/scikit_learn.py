@@ -101,8 +101,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         learner = self._new() if first else self.learner_
         learner.observe(to_images(x, self.image_shape, self.value_range), y)
-        given = y if classes is None else classes
-        known = given if first else self.classes_
+        known = self.classes_ if not first else y if classes is None else classes
         # Set last: a failed first call leaves the classifier unfitted.
         self.learner_ = learner
         self.classes_ = np.unique(np.concatenate([known, y]))
