@@ -15,6 +15,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.files import durable
 from bison_ocl.files.durable import (
     check_writable,
+    remove_temporary,
     replaced_together,
     settle,
     temporary_name,
@@ -89,6 +90,19 @@ def test_long_names_are_written(tmp_path: Path) -> None:
     for name in ("x" * 255, "é" * 127, "字" * 85):
         write_atomically(tmp_path / name, b"whole")
         assert (tmp_path / name).read_bytes() == b"whole"
+
+
+def test_what_others_write_under_a_name_of_equal_beginning_stays(tmp_path: Path) -> None:
+    """Of earlier checkouts' names only the beginning is known: they go when they are old."""
+    mine, theirs = (temporary_name(tmp_path / ("x" * 50 + end)) for end in ("mine", "theirs"))
+    earlier = tmp_path / f".{'x' * 50}.{durable.host()}-{os.getpid()}-01234567.partial"
+    for each in (mine, theirs, earlier):
+        each.write_bytes(b"half")
+    remove_temporary(tmp_path / ("x" * 50 + "mine"))
+    assert names(tmp_path) == sorted([theirs.name, earlier.name])
+    os.utime(earlier, (0, time.time() - 2 * durable.HOUR))
+    temporary_name(tmp_path / "other")
+    assert names(tmp_path) == [theirs.name]
 
 
 @pytest.mark.parametrize("for_good", [False, True])

@@ -82,7 +82,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 TEMPORARY = re.compile(
     r"\.(?P<name>.+)\.(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-[0-9a-f]{8}\.partial"
 )
-"""the start of the file's name, and who writes it"""
+"""the file's name, shortened, and who writes it"""
 HOUR = 3600.0
 STARTED = time.time()
 """when this process began; in a container the next one may have the same number"""
@@ -96,8 +96,7 @@ def temporary_name(path: Path) -> Path:
         for old in path.parent.iterdir():
             if is_abandoned(old):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
-    name = path.name[:50]  # keeps the whole name within the limits of file systems
-    return path.with_name(f".{name}.{host()}-{os.getpid()}-{token_hex(4)}.partial")
+    return path.with_name(f".{short_name(path)}.{host()}-{os.getpid()}-{token_hex(4)}.partial")
 
 
 def remove_temporary(path: Path) -> None:
@@ -105,8 +104,14 @@ def remove_temporary(path: Path) -> None:
     with write_errors(path.parent, "remove its hidden files *.partial"):
         for old in path.parent.iterdir():
             owner = TEMPORARY.fullmatch(old.name)
-            if owner is not None and owner["name"] == path.name[:50]:
+            if owner is not None and owner["name"] == short_name(path):
                 old.unlink(missing_ok=True)
+
+
+def short_name(path: Path) -> str:
+    """A file's name within temporary ones, which must fit file systems; a long one is hashed."""
+    name = path.name
+    return name if len(name) <= 50 else f"{name[:50]}-{zlib.crc32(os.fsencode(name)):08x}"
 
 
 def is_abandoned(path: Path) -> bool:
