@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,10 +13,11 @@ import pytest
 import torch
 
 from bison_ocl import Learner, UserError
+from bison_ocl.files import durable
 from bison_ocl.serve import history
 from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
-from bison_ocl.serve.journal import Journal
+from bison_ocl.serve.journal import Journal, NotKept
 from bison_ocl.serve.service import Service, journal_of
 from bison_ocl.serve.status import status
 from tests.serve.serving import labelled, saved
@@ -204,10 +206,28 @@ def test_what_a_killed_save_left_is_forgotten_too(path: Path, serve: Serve) -> N
     own, other = (
         path.with_name(f".{name}.deadbeef-12-abcdef01.partial") for name in (path.name, "other")
     )
-    for left in (own, other):
+    folder = own.with_name(own.name.replace("-12-", "-13-"))
+    folder.mkdir()
+    for left in (own, other, folder / "file"):
         left.write_bytes(b"pixels")
     serve(path).forget(["camera"], None)
-    assert (own.exists(), other.exists()) == (False, True)
+    assert (own.exists(), folder.exists(), other.exists()) == (False, False, True)
+
+
+def test_leftovers_that_stay_are_told_after_forgetting(
+    path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = serve(path)
+    service.observe(*labelled(2), ["camera", "other"])
+    path.with_name(f".{path.name}.deadbeef-12-abcdef01.partial").write_bytes(b"pixels")
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(durable, "remove", refuse)
+    with pytest.raises(NotKept, match=r"forgot 1 image, but .* denied; remove its hidden"):
+        service.forget(["camera"], None)
+    assert "camera" not in Learner.load(path).memory.all_ids
 
 
 def test_a_line_is_never_learned_after_its_images_were_forgotten(

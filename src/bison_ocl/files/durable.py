@@ -95,7 +95,7 @@ def temporary_name(path: Path) -> Path:
     with suppress(OSError):
         for old in path.parent.iterdir():
             if is_abandoned(old):
-                shutil.rmtree(old) if old.is_dir() else old.unlink()
+                remove(old)
     return path.with_name(f".{short_name(path)}.{host()}-{os.getpid()}-{token_hex(4)}.partial")
 
 
@@ -105,7 +105,15 @@ def remove_temporary(path: Path) -> None:
         for old in path.parent.iterdir():
             owner = TEMPORARY.fullmatch(old.name)
             if owner is not None and owner["name"] == short_name(path):
-                old.unlink(missing_ok=True)
+                remove(old)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with what is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def short_name(path: Path) -> str:

@@ -21,7 +21,7 @@ LONGEST = 1 << 30
 
 
 class NotKept(UserError):
-    """What the disk did not take: images, which were not learned, or a save."""
+    """What the disk did not do: keep images, which were not learned, save, or remove files."""
 
 
 class Journal:

@@ -15,6 +15,7 @@ from typing import Any
 
 from bison_ocl.errors import UserError
 from bison_ocl.files.durable import remove_temporary
+from bison_ocl.learner.labels import counted
 from bison_ocl.learner.learner import Learner
 from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
@@ -114,7 +115,10 @@ class Service:
             self._save()
             gone = self.learner.forget(ids=ids, labels=labels)
             self._save()
-            remove_temporary(self.path)
+            try:
+                remove_temporary(self.path)
+            except UserError as error:
+                raise NotKept(f"forgot {counted(gone, 'image')}, but {error}") from error
         return gone
 
     def _save(self) -> None:
