@@ -55,6 +55,7 @@ def test_one_grey_image_needs_no_axis() -> None:
     grey = np.arange(72, dtype=np.uint8).reshape(9, 8)
     assert torch.equal(to_bytes(grey), to_bytes(grey[..., None]))
     assert is_single(grey)
+    assert to_bytes(np.zeros((8, 24), np.uint8)).shape == (1, 3, 8, 24)
 
 
 def test_result_shares_nothing_with_the_input() -> None:
@@ -93,7 +94,10 @@ def test_floats_may_lie_outside_by_rounding() -> None:
         (np.full((1, 2, 2, 3), np.nan), "NaN"),
         (np.full((1, 2, 2, 3), -np.inf), "infinite"),
         (torch.full((1, 3, 2, 2), 1.0001), r"not \[1.0001, 1.0001\]: scale them"),
-        (BYTES[0, 0], r"not \[5, 3\]: add or drop an axis"),
+        (BYTES[0, 0], r"an array \[5, 3\] is no image: reshape rows to \[N, H, W, 1\]"),
+        (np.zeros((50, 192), np.uint8), r"an array \[50, 192\] is no image: reshape rows"),
+        (np.zeros((192, 50), np.uint8), r"an array \[192, 50\] is no image: reshape rows"),
+        (np.zeros((1, 64)), r"an array \[1, 64\] is no image: reshape rows"),
         (np.zeros((2, 3, 32, 3), np.uint8), "may be .*: resize them, 5 pixels or more"),
         (BYTES[None], "add or drop an axis"),
         (np.float32(0.5), "add or drop an axis"),

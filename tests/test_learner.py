@@ -934,7 +934,7 @@ BAD = {
     "a column of paths": (np.array(["a.png", "b.png"]), [0, 1], "or a list of .* not ndarray"),
     "too few labels": (OK, [0], "2 images but 1 label: give"),
     "too many labels": (OK, [0, 1, 2], "2 images but 3 labels"),
-    "two axes": (OK[0, 0, :4], [0], "add or drop an axis"),
+    "two axes": (OK[0, 0, :4], [0], "reshape rows to"),
     "two layouts": (torch.zeros(2, 3, 32, 3), [0, 1], "may be .*: resize them"),
     "equal labels": (OK, [1, True], "labels 1 and True are equal in Python: use one type"),
     "equal tuples": (OK, [(1, "a"), (1.0, "a")], "are equal in Python"),

@@ -12,17 +12,24 @@ from bison_ocl.errors import UserError
 
 ROUNDING = 1e-5
 """tolerance for floats outside [0, 1], as after an interpolation"""
+LONGEST = 3
+"""sides of a grey image by the other, as of panoramas; more are rows of pixels"""
 LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels and perhaps alpha"
 
 
 def array_to_bytes(images: Any) -> Tensor:
     """Arrays: uint8 or floats in [0, 1]; HWC or CHW; numpy or torch; one image or a batch.
 
-    One grey image may be [H, W]; alpha is put on white.
+    One grey image may be [H, W], unless it looks like rows of pixels; alpha is put on white.
     """
     x = as_tensor(images)
     given = list(x.shape)
-    if x.ndim == 2 and min(given) > 4:  # else it may be a row of pixels
+    if x.ndim == 2:
+        if min(given) <= 4 or max(given) > LONGEST * min(given):
+            raise UserError(
+                f"an array {given} is no image: reshape rows to [N, H, W, 1], or one grey image to "
+                "[H, W, 1]"
+            )
         return batch_to_bytes(x[None, :, :, None], given)
     if x.ndim == 3 and given[0] in (2, 4) and given[2] not in (1, 3):
         raise UserError(
