@@ -41,14 +41,23 @@ def test_grey_is_repeated() -> None:
     assert torch.equal(to_bytes(BYTES[..., :1]), WANTED[:, :1].expand(-1, 3, -1, -1))
 
 
-@pytest.mark.parametrize("mode", ["RGBA", "LA"])
-def test_alpha_is_put_on_white_as_in_a_picture(mode: str) -> None:
+def test_alpha_is_put_on_white_as_in_a_picture() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (9, 8, 4), dtype=np.uint8)
-    picture = Image.fromarray(pixels).convert(mode)
+    picture = Image.fromarray(pixels)
     array, wanted = np.asarray(picture), to_bytes(picture)
     first = np.ascontiguousarray(array.transpose(2, 0, 1))[None]
     for form in (array, array[None], first, torch.from_numpy(first), [array], array / 255):
         assert torch.equal(to_bytes(form), wanted)
+
+
+def test_grey_with_alpha_is_taken_as_a_picture_alone() -> None:
+    """Two channels of an array may be anything, such as radar or optical flow."""
+    picture = Image.new("LA", (8, 9), (0, 0))
+    assert to_bytes(picture).unique().tolist() == [255]
+    array = np.asarray(picture)
+    for form in (array, array[None], array.transpose(2, 0, 1)[None], [array], array / 255):
+        with pytest.raises(UserError, match=r"have 2 channels, not 1, 3 or 4 \(RGBA\): "):
+            to_bytes(form)
 
 
 def test_one_grey_image_needs_no_axis() -> None:
@@ -103,7 +112,8 @@ def test_floats_may_lie_outside_by_rounding() -> None:
         (np.float32(0.5), "add or drop an axis"),
         (np.zeros((2, 4, 5, 2), np.uint8), r"may be .*: resize them, 5 pixels or more"),
         (np.zeros((9, 8, 8), np.uint8), r"not \[9, 8, 8\]: grey images need an axis, images"),
-        (np.zeros((2, 8, 9, 5), np.uint8), r"3 channels .*, not \[2, 8, 9, 5\]: permute the axes"),
+        (np.zeros((2, 8, 8), np.uint8), r"2 channels, .*: grey images need an axis, images\["),
+        (np.zeros((2, 8, 9, 5), np.uint8), r"4 channels .*, not \[2, 8, 9, 5\]: permute the axes"),
         (np.zeros((4, 8, 8), np.uint8), "may be 4 grey images or one with alpha: add an axis"),
         (torch.zeros(2, 3, 8, 8).to_sparse(), "a dense tensor, not a sparse"),
         (torch.zeros(2, 3, 8, 8, device="meta"), "a dense tensor, not one without values"),

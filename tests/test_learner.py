@@ -939,7 +939,7 @@ BAD = {
     "equal labels": (OK, [1, True], "labels 1 and True are equal in Python: use one type"),
     "equal tuples": (OK, [(1, "a"), (1.0, "a")], "are equal in Python"),
     "five axes": (OK[None], [0], "add or drop an axis"),
-    "five channels": (torch.zeros(2, 5, 8, 8), [0, 1], "1 or 3 channels"),
+    "five channels": (torch.zeros(2, 5, 8, 8), [0, 1], "1, 3 or 4 channels"),
     "no pixels": (np.zeros((2, 0, 8, 3), np.uint8), [0, 1], "must have pixels"),
     "another size": (torch.zeros(2, 3, 9, 8), ["a", "b"], "9x8, earlier ones 8x8: resize"),
     "a list as label": (OK, [[1], [2]], "not one hashable value"),

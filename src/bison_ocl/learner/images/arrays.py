@@ -14,7 +14,8 @@ ROUNDING = 1e-5
 """tolerance for floats outside [0, 1], as after an interpolation"""
 LONGEST = 3
 """sides of a grey image by the other, as of panoramas; more are rows of pixels"""
-LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1 or 3 channels and perhaps alpha"
+LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1, 3 or 4 channels (RGBA)"
+GREY = "grey images need an axis, images[..., None]"
 
 
 def array_to_bytes(images: Any) -> Tensor:
@@ -31,9 +32,9 @@ def array_to_bytes(images: Any) -> Tensor:
                 "[H, W, 1]"
             )
         return batch_to_bytes(x[None, :, :, None], given)
-    if x.ndim == 3 and given[0] in (2, 4) and given[2] not in (1, 3):
+    if x.ndim == 3 and given[0] == 4 and given[2] not in (1, 3):
         raise UserError(
-            f"images of shape {given} may be {given[0]} grey images or one with alpha: "
+            f"images of shape {given} may be 4 grey images or one with alpha: "
             "add an axis, images[..., None] or images[None]"
         )
     return batch_to_bytes(x[None] if x.ndim == 3 else x, given)
@@ -44,10 +45,13 @@ def batch_to_bytes(x: Tensor, given: list[int]) -> Tensor:
     if x.ndim != 4:
         raise UserError(f"images must be {LAYOUTS}, not {given}: add or drop an axis")
     x = channels_first(x, given)
+    if x.shape[1] == 2:  # rarely grey and alpha: radar, optical flow
+        advice = GREY if len(given) == 3 and given[0] == 2 else "choose or compute them"
+        raise UserError(f"images of shape {given} have 2 channels, not 1, 3 or 4 (RGBA): {advice}")
     if 0 in x.shape[2:]:
         raise UserError(f"images must have pixels, not {given}: leave them out")
     x = quantised(x)
-    x = on_white(x) if x.shape[1] in (2, 4) else x
+    x = on_white(x) if x.shape[1] == 4 else x
     return x.expand(-1, 3, -1, -1).clone(memory_format=torch.contiguous_format)
 
 
@@ -61,13 +65,12 @@ def channels_first(x: Tensor, given: list[int]) -> Tensor:
             )
         if first or last:
             return x if first else x.permute(0, 3, 1, 2)
-    grey = "grey images need an axis, images[..., None]"
-    advice = grey if len(given) == 3 else "permute the axes"
+    advice = GREY if len(given) == 3 else "permute the axes"
     raise UserError(f"images must be {LAYOUTS}, not {given}: {advice}")
 
 
 def on_white(x: Tensor) -> Tensor:
-    """Bytes whose last channel is alpha, on white; rounded as by pillow."""
+    """Bytes of RGBA on white; rounded as by pillow."""
     colour, alpha = x[:, :-1].int(), x[:, -1:].int()
     return ((colour * alpha + 255 * (255 - alpha) + 127) // 255).to(torch.uint8)
 
