@@ -79,12 +79,11 @@ def as_tensor(images: Any) -> Tensor:
     """An array or tensor as a tensor on the CPU."""
     if not isinstance(images, Tensor):
         return from_array(images)
-    dense = images.layout == torch.strided and not (images.is_nested or images.is_quantized)
-    if images.is_meta or not dense:
-        kind = (
-            "one without values (meta)" if images.is_meta else "a sparse, nested or quantised one"
-        )
-        raise UserError(f"images must be a dense tensor, not {kind}: convert it")
+    wanted = "images must be a dense tensor"
+    if images.is_meta:
+        raise UserError(f"{wanted}, not one without values (meta): convert it")
+    if images.layout != torch.strided or images.is_nested or images.is_quantized:
+        raise UserError(f"{wanted}, not a sparse, nested or quantised one: convert it")
     return images.detach().cpu()
 
 
