@@ -122,7 +122,7 @@ class SavedLearner:
             saved, given = ("frozen", "trainable") if frozen else ("trainable", "frozen")
             raise UserError(
                 f"{self.path} was saved with a {saved} backbone, this one is {given}: "
-                f"call requires_grad_({not frozen}) on it first"
+                "freeze the same parameters as when it was saved, by requires_grad_(False)"
             )
 
     def labels(self, rows: int) -> Labels:
