@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from inspect import getfullargspec
 from math import isfinite
 from numbers import Real
@@ -18,7 +18,7 @@ from bison_ocl.errors import UserError, unknown
 from bison_ocl.inference.features import Views
 from bison_ocl.inference.rule import Rule
 from bison_ocl.inference.rules import RULES
-from bison_ocl.methods import method_class, name_of
+from bison_ocl.methods import method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_method
 from bison_ocl.methods.settings import built
@@ -171,12 +171,7 @@ def method_of(method: object, settings: dict[str, Any]) -> Method:
         raise UserError(f"method={method!r}: expected a name, such as 'bison', or a class")
     found = method_class(method) if isinstance(method, str) else method
     check_method(found)
-    known = [field.name.rstrip("_") for field in fields(found)]
-    for name in settings:
-        if name.rstrip("_") not in known:
-            # The method knows its own settings alone; a learner's arguments are meant as often.
-            raise UserError(unknown(f"setting of {name_of(found)}", name, [*known, *ARGUMENTS]))
-    return built(found, None, settings)
+    return built(found, None, settings, others=ARGUMENTS)
 
 
 def check_backbone(backbone: object, method: Method) -> None:

@@ -20,8 +20,13 @@ def configured(name: str, data: str | None, settings: Mapping[str, Any]) -> Meth
     return built(method_class(name), data, settings)
 
 
-def built(found: type[Method], data: str | None, settings: Mapping[str, Any]) -> Method:
-    """A method of a class, in the same way."""
+def built(
+    found: type[Method],
+    data: str | None,
+    settings: Mapping[str, Any],
+    others: Sequence[str] = (),
+) -> Method:
+    """A method of a class, in the same way. others: names that an unknown one may mean, too"""
     name = name_of(found)
     hints = get_type_hints(found, include_extras=True)
     names = {field.name.rstrip("_"): field.name for field in fields(found)}
@@ -29,7 +34,7 @@ def built(found: type[Method], data: str | None, settings: Mapping[str, Any]) ->
     for key, value in settings.items():
         shown = key.rstrip("_")
         if shown not in names:
-            raise UserError(unknown(f"setting of {name}", shown, names))
+            raise UserError(unknown(f"setting of {name}", shown, [*names, *others]))
         values[names[shown]] = typed(shown, value, hints[names[shown]])
         if shown in found.ignores and values[names[shown]] != getattr(found, names[shown]):
             raise UserError(f"{shown} has no effect on {name}: leave it out")
