@@ -25,7 +25,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Aside:
+class NotReplayed:
     """Images that a learner keeps outside the memory that steps replay."""
 
     labels: list[Hashable] = field(default_factory=list)
@@ -33,11 +33,6 @@ class Aside:
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    @property
-    def age(self) -> list[int | None]:
-        """None for each: no step has stored them."""
-        return [None] * len(self)
 
 
 @dataclass(frozen=True)
@@ -52,9 +47,9 @@ class MemoryView:
     age: list[int | None]
     """steps since an image was stored; None in files that do not say"""
     capacity: int
-    held_back: Aside = field(default_factory=Aside)
+    held_back: NotReplayed = field(default_factory=NotReplayed)
     """further images, which calibration keeps from replay; they count towards the capacity"""
-    waiting: Aside = field(default_factory=Aside)
+    waiting: NotReplayed = field(default_factory=NotReplayed)
     """further images, which wait for their batch"""
 
     def __len__(self) -> int:
@@ -88,11 +83,11 @@ class MemoryView:
 
     def as_json(self) -> dict[str, Any]:
         """Everything but the pixels, as plain values."""
-        places: dict[str, MemoryView | Aside] = {
-            "memory": self,
-            "held back": self.held_back,
-            "waiting": self.waiting,
-        }
+        stored = zip(self.labels, self.ids, self.age, strict=True)
+        rows = [json_row(label, name, age, "memory") for label, name, age in stored]
+        for place, kept in (("held back", self.held_back), ("waiting", self.waiting)):
+            named = zip(kept.labels, kept.ids, strict=True)
+            rows += [json_row(label, name, None, place) for label, name in named]
         return {
             "images": len(self),
             "held_back": len(self.held_back),
@@ -101,12 +96,12 @@ class MemoryView:
             "bytes": self.bytes,
             "shape": list(self.images.shape[1:]),
             "labels": [[encode(label), n] for label, n in self.counts.items()],
-            "rows": [
-                {"label": encode(label), "id": encode(name), "age": age, "place": place}
-                for place, kept in places.items()
-                for label, name, age in zip(kept.labels, kept.ids, kept.age, strict=True)
-            ],
+            "rows": rows,
         }
+
+
+def json_row(label: Hashable, name: Hashable, age: int | None, place: str) -> dict[str, Any]:
+    return {"label": encode(label), "id": encode(name), "age": age, "place": place}
 
 
 def view(training: Training) -> MemoryView:
@@ -117,13 +112,13 @@ def view(training: Training) -> MemoryView:
     clock = Clock(training.steps, arguments.method.stream_batch)
     rows = rows_in_use(me.memory)
     stored = view_of_rows(me.memory.x, rows, training.labels, training.ids, clock)
-    held_back, waiting = aside(training.held_back.kept), aside(training.waiting)
+    held_back, waiting = not_replayed(training.held_back.kept), not_replayed(training.waiting)
     return replace(stored, capacity=arguments.memory, held_back=held_back, waiting=waiting)
 
 
-def aside(arrivals: Sequence[Arrival]) -> Aside:
+def not_replayed(arrivals: Sequence[Arrival]) -> NotReplayed:
     """Labels and ids of images outside the memory."""
-    return Aside([one.label for one in arrivals], [one.id for one in arrivals])
+    return NotReplayed([one.label for one in arrivals], [one.id for one in arrivals])
 
 
 def stored_by_label(training: Training) -> dict[Hashable, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from bison_ocl.files.checkpoint import Header
-from bison_ocl.learner.memory_view import Clock, MemoryView, aside, view_of_rows
+from bison_ocl.learner.memory_view import Clock, MemoryView, not_replayed, view_of_rows
 from bison_ocl.learner.saved.arrivals import arrivals_of, ids_of
 from bison_ocl.learner.saved.reading import SavedLearner
 from bison_ocl.memory.memory import ARRIVED
@@ -32,7 +32,7 @@ def memory_in(path: Path) -> MemoryView:
     rows = list(zip(y[:n].tolist(), numbers[:n].tolist(), strict=True))
     view = view_of_rows(x, rows, labels, ids_of(header), clock)
     held_back, waiting = (
-        aside(arrivals_of(name, header, tensors, tuple(x.shape[1:])))
+        not_replayed(arrivals_of(name, header, tensors, tuple(x.shape[1:])))
         for name in ("held_back", "waiting")
     )
     capacity = header["memory"].whole()
