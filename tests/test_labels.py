@@ -11,7 +11,14 @@ import pytest
 import torch
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.labels import Labels, decode, encode, plain_labels, plain_names, texts
+from bison_ocl.learner.labels import (
+    Labels,
+    decode,
+    display_names,
+    encode,
+    plain_labels,
+    plain_names,
+)
 
 
 def test_numbers_follow_the_order_of_appearance() -> None:
@@ -55,8 +62,8 @@ def test_a_label_that_left_leaves_its_number_to_the_next() -> None:
         ([1, "1", "'1'"], ["1", "'1'", "\"'1'\""]),
     ],
 )
-def test_texts_tell_labels_apart(labels: list[Any], shown: list[str]) -> None:
-    assert texts(labels) == shown
+def test_display_names_tell_labels_apart(labels: list[Any], shown: list[str]) -> None:
+    assert display_names(labels) == shown
 
 
 def test_the_two_zeros_are_one_label() -> None:

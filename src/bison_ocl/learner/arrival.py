@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from bison_ocl.learner.labels import Names, typed
+from bison_ocl.learner.labels import Names, with_type
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Arrival:
 
     def is_named(self, ids: Names, labels: Names) -> bool:
         """Whether its id or its label is among these."""
-        return typed(self.id) in ids or typed(self.label) in labels
+        return with_type(self.id) in ids or with_type(self.label) in labels
 
 
 def arrivals_from(

@@ -16,7 +16,7 @@ ONE = {"label": "a label", "id": "an id"}
 LONGEST = 13_000
 """bits of a whole number, fewer than the 4,300 digits that Python prints and reads"""
 Names = Set[tuple[type, Hashable]]
-"""labels or ids, each as `typed` makes it"""
+"""labels or ids, each as `with_type` makes it"""
 
 
 class Labels:
@@ -62,7 +62,8 @@ class Labels:
     def without(self, labels: Names) -> Labels:
         """The other labels, with their numbers."""
         fewer = self._copy()
-        fewer._numbers = {one: n for one, n in self._numbers.items() if typed(one) not in labels}
+        kept = [one for one in self._numbers if with_type(one) not in labels]
+        fewer._numbers = {one: self._numbers[one] for one in kept}
         return fewer
 
     def without_limit(self) -> Labels:
@@ -148,7 +149,7 @@ def plain_names(names: Any, what: str) -> Names:
     found = [plain(value, what) for value in values]
     if None in found:
         raise UserError(f"forget None: expected {what}s of images, and None is no {what}")
-    return {typed(value) for value in found}
+    return {with_type(value) for value in found}
 
 
 def plain_ids(ids: Any, images: int) -> list[Hashable]:
@@ -181,7 +182,7 @@ def distinct(labels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
     """Labels without repetitions. Python takes True, 1 and 1.0 for equal: they are not merged."""
     found: dict[Hashable, Hashable] = {}
     for label in labels:
-        if typed(known := found.setdefault(label, label)) != typed(label):
+        if with_type(known := found.setdefault(label, label)) != with_type(label):
             raise UserError(
                 f"labels {known!r} and {label!r} are equal in Python: use one type for all labels"
             )
@@ -193,7 +194,7 @@ def plain(value: Any, what: str = "label") -> Hashable:
     if isinstance(value, tuple):
         return tuple(plain(item, what) for item in value)
     try:
-        value = exactly(value.item() if hasattr(value, "item") else value)
+        value = builtin_value(value.item() if hasattr(value, "item") else value)
         hash(value)
         unequal = bool(value != value)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -209,7 +210,7 @@ def plain(value: Any, what: str = "label") -> Hashable:
     return label
 
 
-def exactly(value: Any) -> Any:
+def builtin_value(value: Any) -> Any:
     """A str, int or float for one of a subclass, such as a StrEnum, whose type no file keeps."""
     if isinstance(value, str):
         return str.__str__(value)
@@ -218,7 +219,7 @@ def exactly(value: Any) -> Any:
     return float.__float__(value) if isinstance(value, float) else value
 
 
-def texts(labels: Sequence[Hashable]) -> list[str]:
+def display_names(labels: Sequence[Hashable]) -> list[str]:
     """Labels as text, each different: those that print the same as in Python, 1 and '1'."""
     printed = [str(label) for label in labels]
     counts = Counter(printed)
@@ -230,10 +231,10 @@ def texts(labels: Sequence[Hashable]) -> list[str]:
     return found if len(set(found)) == len(found) else [repr(label) for label in labels]
 
 
-def typed(value: Hashable) -> tuple[type, Hashable]:
+def with_type(value: Hashable) -> tuple[type, Hashable]:
     """A label or id with its type, also within tuples: 1, 1.0 and True differ."""
     if isinstance(value, tuple):
-        return tuple, tuple(map(typed, value))
+        return tuple, tuple(map(with_type, value))
     return type(value), value
 
 

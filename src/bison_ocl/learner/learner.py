@@ -174,7 +174,7 @@ class Learner:
         arrivals = self._arrivals(images, labels, ids)
         predicted: list[Hashable | None] = []
         while part := arrivals[len(predicted) : len(predicted) + self._training.room]:
-            predicted += self._guessed(torch.stack([one.image for one in part]))
+            predicted += self._predicted_or_none(torch.stack([one.image for one in part]))
             self._learn(part)
         self._counts = self._counts.counted(predicted, [one.label for one in arrivals])
         return predicted
@@ -211,7 +211,7 @@ class Learner:
         names = [None] * len(y) if ids is None else plain_ids(for_images(single, ids), len(y))
         return arrivals_from(x, y, names)
 
-    def _guessed(self, x: Tensor) -> list[Hashable | None]:
+    def _predicted_or_none(self, x: Tensor) -> list[Hashable | None]:
         try:
             return self.predict(x)
         except NotLearned:

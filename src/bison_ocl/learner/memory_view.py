@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bison_ocl.learner.arrival import Arrival
-from bison_ocl.learner.labels import Labels, encode, texts
+from bison_ocl.learner.labels import Labels, display_names, encode
 from bison_ocl.learner.training import Training
 from bison_ocl.memory.removal import rows_in_use
 
@@ -79,7 +79,7 @@ class MemoryView:
         by_label: dict[Hashable, list[NDArray[np.uint8]]] = {label: [] for label in self.counts}
         for row in newest:
             by_label[self.labels[row]].append(self.images[row].transpose(2, 0, 1))
-        return drawn(texts(list(by_label)), [x[:SHOWN] for x in by_label.values()])
+        return drawn(display_names(list(by_label)), [x[:SHOWN] for x in by_label.values()])
 
     def as_json(self) -> dict[str, Any]:
         """Everything but the pixels, as plain values."""

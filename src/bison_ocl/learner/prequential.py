@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
-from bison_ocl.learner.labels import Names, typed
+from bison_ocl.learner.labels import Names, with_type
 
 WINDOW = 1000
 """the last images that `recent` is about"""
@@ -40,7 +40,7 @@ class Prequential:
 
     def without(self, labels: Names) -> Prequential:
         """Without the names of some labels; what was measured stays measured."""
-        gone = {label for label in self.tested if typed(label) in labels}
+        gone = {label for label in self.tested if with_type(label) in labels}
         images, right = self.nameless
         images += sum(self.tested[label] for label in gone)
         right += sum(self.right[label] for label in gone)

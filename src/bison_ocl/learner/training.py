@@ -20,7 +20,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import LARGEST_SIDE, Arguments
 from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.held_back import HeldBack
-from bison_ocl.learner.labels import Labels, Names, typed
+from bison_ocl.learner.labels import Labels, Names, with_type
 from bison_ocl.learner.origin import Origin
 from bison_ocl.memory.removal import reduced, rows_in_use
 from bison_ocl.state import State
@@ -188,13 +188,14 @@ class Training:
         held_back = self.held_back.without(ids, labels)
         gone = len(self.waiting) - len(waiting) + len(self.held_back.kept) - len(held_back.kept)
         self.waiting, self.held_back = waiting, held_back
-        numbers = [self.labels.number(label) for label in self.labels.all if typed(label) in labels]
+        forgotten = [label for label in self.labels.all if with_type(label) in labels]
+        numbers = [self.labels.number(label) for label in forgotten]
         if self.me is not None:
             rows = rows_in_use(self.me.memory)
             kept = [
                 slot
                 for slot, (y, number) in enumerate(rows)
-                if not (y in numbers or typed(self.ids.get(number)) in ids)
+                if not (y in numbers or with_type(self.ids.get(number)) in ids)
             ]
             gone += len(rows) - len(kept)
             if numbers or len(kept) < len(rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
-from bison_ocl.learner.labels import texts
+from bison_ocl.learner.labels import display_names
 from bison_ocl.serve.service import Service
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
@@ -18,7 +18,7 @@ def exposition(service: Service, refused: Mapping[int, int]) -> str:
     learner, metrics = service.learner, service.learner.metrics
     stored, by_label = learner.stored_by_label, metrics.by_label
     known = list(dict.fromkeys([*stored, *by_label]))
-    names = dict(zip(known, texts(known), strict=True))
+    names = dict(zip(known, display_names(known), strict=True))
     families = [
         family("steps_total", "counter", "Steps of the optimiser.", metrics.steps),
         family("waiting_images", "gauge", "Images that wait for their batch.", metrics.waiting),

@@ -6,7 +6,7 @@ from dataclasses import astuple
 from math import isfinite
 from typing import Any
 
-from bison_ocl.learner.labels import texts
+from bison_ocl.learner.labels import display_names
 from bison_ocl.methods import name_of
 from bison_ocl.serve.service import Service
 
@@ -23,7 +23,7 @@ def status(service: Service) -> dict[str, Any]:
             "accuracy": by_label.get(label),
             "stored": stored.get(label, 0),
         }
-        for label, text in zip(known, texts(known), strict=True)
+        for label, text in zip(known, display_names(known), strict=True)
     ]
     return {
         "file": service.path.name,

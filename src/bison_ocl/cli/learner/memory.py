@@ -26,7 +26,7 @@ def memory(
     Prints the number of images per label; --json adds ids and ages, also of images that are held
     back or wait for their batch.
     """
-    from bison_ocl.learner.labels import texts
+    from bison_ocl.learner.labels import display_names
     from bison_ocl.learner.saved.memory import memory_in
 
     found = memory_in(file)
@@ -40,5 +40,5 @@ def memory(
     more = f" and {len(found.held_back):,} held back" if found.held_back else ""
     later = f", {len(found.waiting):,} waiting" if found.waiting else ""
     print(f"{len(found):,}{more} of {found.capacity:,} images{later}, {found.bytes / 1e3:,.1f} kB")
-    for label, n in zip(texts(list(found.counts)), found.counts.values(), strict=True):
+    for label, n in zip(display_names(list(found.counts)), found.counts.values(), strict=True):
         print(f"{n:6}  {label}")

@@ -47,7 +47,7 @@ def module_of(text: str, seed: int) -> nn.Module:
     try:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            made = timm_model(name) if place == "timm" else called(factory(place, name), text)
+            made = timm_model(name) if place == "timm" else made_by(factory(place, name), text)
     except UserError:
         raise
     except Exception as error:
@@ -68,7 +68,7 @@ def factory(place: str, name: str) -> Any:
         sys.path.remove(here)
 
 
-def called(make: Any, text: str) -> Any:
+def made_by(make: Any, text: str) -> Any:
     """What a factory makes; where it fails, its name was right."""
     try:
         return make()
