@@ -13,7 +13,7 @@ from bison_ocl.errors import UserError
 ROUNDING = 1e-5
 """tolerance for floats outside [0, 1], as after an interpolation"""
 LONGEST = 3
-"""sides of a grey image by the other, as of panoramas; more are rows of pixels"""
+"""largest ratio of the sides of one grey image [H, W]; beyond it an array holds rows of pixels"""
 LAYOUTS = "[N, H, W, C] or [N, C, H, W] with 1, 3 or 4 channels (RGBA)"
 GREY = "grey images need an axis, images[..., None]"
 
