@@ -45,7 +45,7 @@ class Views:
     """Views of an image that are read besides the image itself."""
 
     mirror: bool = False
-    """its mirror image: a stored image counts twice, for one to classify features are added"""
+    """its mirror image: stored images count twice, the features of one to classify are added"""
     crop: float = 1.0
     """the central part of an image to classify and of its mirror image, of this share of its sides:
     networks trained on random crops see larger objects than whole images show (Touvron et al. 2019,
