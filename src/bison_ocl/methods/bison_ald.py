@@ -7,6 +7,7 @@ learning is known from Soutif-Cormerais et al. 2023, a shrunk discriminant from 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bison_ocl.batch import Batch, to_float
 from bison_ocl.bounds import Decay, Positive
@@ -24,9 +25,9 @@ class BisonALD(Bison):
 
     title = "BISON-ALD"
     look = Look(VERMILION, (8, 1, 0), "--", width=2.0)
-    learned = (30,)
+    learned: ClassVar[tuple[int, ...]] = (30,)
     boundaries = True
-    ignores = ("ncm_normalise",)
+    ignores: ClassVar[tuple[str, ...]] = ("ncm_normalise",)
     reads_average = True
 
     buffer_batch: int = 15
