@@ -41,7 +41,11 @@ class Header:
     name: str = "header"
 
     def __getitem__(self, name: str) -> Header:
-        return Header(self.by_name().get(name, MISSING), name)
+        return self.get(name, MISSING)
+
+    def get(self, name: str, default: Any) -> Header:
+        """A value by name; `default` in files from before there was one."""
+        return Header(self.by_name().get(name, default), name)
 
     def by_name(self) -> dict[str, Any]:
         self.check(isinstance(self.value, dict))

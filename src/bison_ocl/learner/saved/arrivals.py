@@ -26,16 +26,14 @@ def packed(name: str, arrivals: Sequence[Arrival]) -> tuple[dict[str, Tensor], d
 def arrivals_of(
     name: str, header: Header, tensors: Mapping[str, Tensor], shape: tuple[int, ...]
 ) -> list[Arrival]:
-    """Images of that name in a file; earlier files have none."""
-    if name not in header.by_name():
-        return []
-    labels = [decode(label.value) for label in header[name].items()]
-    ids: list[Hashable | None] = [None] * len(labels)
-    if f"{name}_ids" in header.by_name():
-        ids = [decode(id.value) for id in header[f"{name}_ids"].items()]
-        header[f"{name}_ids"].check(len(ids) == len(labels))
+    """Images of that name in a file; earlier files have none, or none with an id."""
+    kept = header.get(name, [])
+    labels = [decode(label.value) for label in kept.items()]
+    named = header.get(f"{name}_ids", [None] * len(labels))
+    ids = [decode(one.value) for one in named.items()]
+    named.check(len(ids) == len(labels))
     x = tensors.get(f"{name}.x", torch.zeros((0, *shape), dtype=torch.uint8))
-    header[name].check(x.dtype == torch.uint8 and x.shape == (len(labels), *shape))
+    kept.check(x.dtype == torch.uint8 and x.shape == (len(labels), *shape))
     return arrivals_from(x, labels, ids)
 
 
@@ -47,9 +45,8 @@ def encoded_ids(ids: Mapping[int, Hashable]) -> list[list[Any]]:
 def ids_of(header: Header) -> dict[int, Hashable]:
     """The ids of a file by number of arrival; earlier files have none."""
     ids: dict[int, Hashable] = {}
-    if "ids" in header.by_name():
-        for pair in header["ids"].items():
-            pair.check(len(pair.items()) == 2)
-            number, name = pair.items()
-            ids[number.whole()] = decode(name.value)
+    for pair in header.get("ids", []).items():
+        pair.check(len(pair.items()) == 2)
+        number, name = pair.items()
+        ids[number.whole()] = decode(name.value)
     return ids

@@ -19,9 +19,7 @@ def encoded_counts(counts: Prequential) -> dict[str, Any]:
 
 def counts_of(header: Header) -> Prequential:
     """The counts of a file; earlier files have none."""
-    if "counts" not in header.by_name():
-        return Prequential()
-    counts = header["counts"]
+    counts = header.get("counts", encoded_counts(Prequential()))
     tested: dict[Hashable, int] = {}
     right: dict[Hashable, int] = {}
     for row in counts["by_label"].items():
@@ -37,9 +35,7 @@ def counts_of(header: Header) -> Prequential:
 
 def nameless_of(counts: Header) -> tuple[int, int]:
     """Counts of forgotten labels; in earlier files these keep their names."""
-    if "nameless" not in counts.by_name():
-        return 0, 0
-    pair = counts["nameless"].items()
-    counts["nameless"].check(len(pair) == 2)
-    images = pair[0].whole()
-    return images, pair[1].whole(most=images)
+    nameless = counts.get("nameless", [0, 0])
+    nameless.check(len(nameless.items()) == 2)
+    images, right = nameless.items()
+    return images.whole(), right.whole(most=images.whole())

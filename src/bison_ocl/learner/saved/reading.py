@@ -51,10 +51,6 @@ class SavedLearner:
             raise UserError(f"{path} was written by a later version of bison-ocl: update yours")
         return cls(path, header, tensors)
 
-    def value(self, name: str, missing: Any) -> Any:
-        """A value of the header, or what counts for it in files written before it existed."""
-        return self.header.by_name().get(name, missing)
-
     def arguments(self, method: type[Method] | None, backbone: nn.Module | None) -> dict[str, Any]:
         """The arguments that the learner was made with."""
         header = self.header
@@ -67,10 +63,9 @@ class SavedLearner:
         built(method, None, settings)  # refuses names of other arguments
         rows = header["rows"].whole(least=1)
         header["classes"].check(header["classes"].value in (None, rows))
-        precision, rule = self.value("precision", "tf32"), self.value("rule", None)
-        header["precision"].check(precision in PRECISIONS)
-        header["rule"].check(rule is None or rule in list(RULES))
-        refresh = header["refresh"].whole(least=1) if "refresh" in header.by_name() else REFRESH
+        precision, rule = header.get("precision", "tf32"), header.get("rule", None)
+        precision.check(precision.value in PRECISIONS)
+        rule.check(rule.value in (None, *RULES))
         return settings | {
             "method": method,
             "memory": header["memory"].whole(),
@@ -78,12 +73,12 @@ class SavedLearner:
             "classes": None if header["classes"].value is None else rows,
             "backbone": backbone,
             "task_gap": header["task_gap"].value,
-            "refresh": refresh,
-            "precision": precision,
-            "rule": rule,
-            "image_size": self.value("image_size", None),
-            "normalise": self.value("normalise", None),
-            "calibration": Header(self.value("calibration", 0), "calibration").whole(),
+            "refresh": header.get("refresh", REFRESH).whole(least=1),
+            "precision": precision.value,
+            "rule": rule.value,
+            "image_size": header.get("image_size", None).value,
+            "normalise": header.get("normalise", None).value,
+            "calibration": header.get("calibration", 0).whole(),
         }
 
     def restore(self, training: Training) -> None:
@@ -128,22 +123,21 @@ class SavedLearner:
     def labels(self, rows: int) -> Labels:
         """The labels by class number; in earlier files they are numbered in their order."""
         labels = self.header["labels"].items()
-        numbers = list(range(len(labels)))
-        if "numbers" in self.header.by_name():
-            numbers = [number.whole(most=rows - 1) for number in self.header["numbers"].items()]
-            self.header["numbers"].check(len(set(numbers)) == len(labels) == len(numbers))
+        numbered = self.header.get("numbers", list(range(len(labels))))
+        numbers = [number.whole(most=rows - 1) for number in numbered.items()]
+        numbered.check(len(set(numbers)) == len(labels) == len(numbers))
         return Labels.decoded([label.value for label in labels], numbers, rows)
 
     def loss(self) -> Tensor | None:
         """The loss of the last step, NaN if it was refused; earlier files have none."""
-        loss = self.value("loss", None)
-        self.header["loss"].check(loss is None or type(loss) is float)
-        return None if loss is None else torch.tensor(loss)
+        loss = self.header.get("loss", None)
+        loss.check(loss.value is None or type(loss.value) is float)
+        return None if loss.value is None else torch.tensor(loss.value)
 
     def held_back(self, shape: tuple[int, ...], room: int) -> HeldBack:
         kept = arrivals_of("held_back", self.header, self.tensors, shape)
         self.header["held_back"].check(len(kept) <= room)
-        offered = Header(self.value("offered_to_hold_back", 0), "offered_to_hold_back").whole()
+        offered = self.header.get("offered_to_hold_back", 0).whole()
         return HeldBack(room, tuple(kept), offered)
 
     def snapshot(self, training: Training) -> Snapshot | None:

@@ -62,8 +62,8 @@ def snapshot_of(
 
 def fit_of(header: Header, steps: int) -> Fit | None:
     """The temperature in use when a file was written."""
-    fit = header["fit"]
-    if header.by_name().get("fit") is None:
+    fit = header.get("fit", None)
+    if fit.value is None:
         return None
     return Fit(temperature_of(fit), fit["step"].whole(most=steps), fit["labels"].whole())
 
