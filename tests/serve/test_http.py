@@ -167,7 +167,7 @@ def test_labels_keep_their_type(address: str, server: Server) -> None:
         ({"json": {"images": ["AAAA"], "labels": ["a"]}}, "cannot be decoded (not an image)"),
         ({"json": {"images": "AAAA", "labels": ["a"]}}, "expected JSON with images"),
         ({"json": {"images": [1], "labels": ["a"]}}, "expected JSON with images"),
-        ({"json": ["AAAA"]}, "expected JSON with images"),
+        ({"json": ["AAAA"]}, "expected a JSON object with images, labels, ids"),
         ({"data": b"[" * 50_000, "headers": {"content-type": "application/json"}}, "is not JSON"),
         ({"data": b"\xff", "headers": {"content-type": "application/json"}}, "is not JSON"),
         ({"json": {"images": [png(torch.zeros(3, 8, 8).byte())]}}, "labels are missing"),

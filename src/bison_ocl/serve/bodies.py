@@ -21,6 +21,7 @@ from bison_ocl.learner import labels as labelled
 from bison_ocl.serve.images import array, pictures
 from bison_ocl.serve.refused import Refused
 
+JSON, NPY = "application/json", "application/x-npy"
 PATIENCE = 30.0
 """seconds for a body to arrive"""
 
@@ -58,29 +59,23 @@ async def image_request(
     request: Request, limits: Limits, shape: tuple[int, ...], fields: Sequence[str]
 ) -> ImageRequest:
     """The images of a request for a learner of images [3, H, W]. fields: its other values"""
-    kind = kind_of(request)
-    if kind not in ("application/json", "application/x-npy"):
-        expected = "application/json or application/x-npy"
-        raise Refused(415, f"content type {kind!r}: expected {expected}")
+    if kind_of(request, JSON, NPY) == JSON:
+        values = await json_request(request, limits, ["images", *fields])
+        images = await asyncio.to_thread(pictures, values.get("images"), limits.batch, shape)
+        return ImageRequest(images, values)
     body = await read(request, limits.body)
-    if kind == "application/json":
-        check_no_query(request)
-        values = parsed(body)
-        check_fields(values if isinstance(values, dict) else (), ["images", *fields])
-        return ImageRequest(await asyncio.to_thread(pictures, values, limits.batch, shape), values)
     check_fields(request.query_params, fields)
     values = {name: parsed(text.encode()) for name, text in request.query_params.items()}
     return ImageRequest(array(body, limits.batch), values)
 
 
 async def json_request(request: Request, limits: Limits, fields: Sequence[str]) -> dict[str, Any]:
-    """The values of a request without images."""
-    if kind_of(request) != "application/json":
-        raise Refused(415, f"content type {kind_of(request)!r}: expected application/json")
+    """The values of a JSON body, by name. fields: those that it may have"""
+    kind_of(request, JSON)
     check_no_query(request)
     values = parsed(await read(request, limits.body))
     if not isinstance(values, dict):
-        raise UserError("expected a JSON object, such as {...}")
+        raise UserError(f"expected a JSON object with {', '.join(fields)}")
     check_fields(values, fields)
     return values
 
@@ -101,8 +96,12 @@ def check_fields(names: Iterable[str], known: Sequence[str]) -> None:
             raise UserError(unknown("field", name[:40], known))
 
 
-def kind_of(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+def kind_of(request: Request, *known: str) -> str:
+    """The content type of a request, refused if it is none of those known."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in known:
+        raise Refused(415, f"content type {kind!r}: expected {' or '.join(known)}")
+    return kind
 
 
 def names(values: dict[str, Any], name: str) -> list[Hashable] | None:

@@ -29,9 +29,8 @@ HEADERS: dict[tuple[int, int], Any] = {
 }
 
 
-def pictures(values: object, batch: int, shape: tuple[int, ...]) -> Images:
-    """The decoded images of a JSON body, [N, 3, H, W]."""
-    found = values.get("images") if isinstance(values, dict) else None
+def pictures(found: object, batch: int, shape: tuple[int, ...]) -> Images:
+    """The decoded images of a JSON body, [N, 3, H, W]. found: what it has for `images`"""
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise UserError("expected JSON with images: a list of base64 texts of PNG or JPEG files")
     check_batch(len(found), batch)
