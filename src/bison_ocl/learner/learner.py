@@ -265,12 +265,12 @@ class Learner:
         """
         if (ids is None) == (labels is None):
             raise UserError("forget by ids=[...] or by labels=[...]: give one of them")
-        names = plain_names(labels, "label") if ids is None else plain_names(ids, "id")
-        gone = self._training.forget(*((set(), names) if ids is None else (names, set())))
+        images = plain_names([] if ids is None else ids, "id")
+        classes = plain_names([] if labels is None else labels, "label")
+        gone = self._training.forget(images, classes)
         self._predicting.fit = None
         self._predicting.renew(self._training)
-        if ids is None:
-            self._counts = self._counts.without(names)
+        self._counts = self._counts.without(classes)
         return gone
 
     # --- predicting ---
