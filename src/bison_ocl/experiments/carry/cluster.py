@@ -138,10 +138,7 @@ def connected(address: str | None) -> Any:
         import ray
     except ImportError as error:
         raise UserError("--engine ray needs Ray: pip install 'bison-ocl[cluster]'") from error
-    where: dict[str, Any] = {
-        "address": "local",
-        **SMALL,
-    }  # without "local", Ray joins any cluster it finds
+    where: dict[str, Any] = {"address": "local", **SMALL}  # else Ray joins any cluster it finds
     if address is not None:
         check_address(address)
         where = {"address": address}

@@ -90,9 +90,8 @@ def as_tensor(images: Any) -> Tensor:
 def from_array(images: Any) -> Tensor:
     """A tensor of anything that numpy converts to numbers."""
     try:
-        array = np.require(
-            images, requirements=["C", "W", "E"]
-        )  # torch warns about read-only arrays
+        # Writable, because torch warns about read-only arrays.
+        array = np.require(images, requirements=["C", "W", "E"])
         return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except (TypeError, ValueError) as error:
         raise UserError(
