@@ -57,12 +57,11 @@ def carry_out(
                 done(message)
                 if not go_on():
                     waiting.clear()
-                if message.error is not None or not waiting:
+                if not waiting or message.error is not None:
                     worker.end()  # an error may leave the process or its GPU in any state
                     crew.remove(worker)
-                if not waiting:
-                    continue
-                if worker not in crew:
+                    if not waiting:
+                        continue
                     crew.append(worker := Worker())
                 started(worker.begin(waiting.popleft(), warm_up))
     finally:
