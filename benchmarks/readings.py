@@ -19,6 +19,7 @@ from typing import NamedTuple
 from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import read_complete
+from bison_ocl.experiments.records.spec import own_name
 from bison_ocl.report.study.entry import Entry, prepared
 from bison_ocl.report.study.names import variant
 from bison_ocl.report.study.paper import published
@@ -39,15 +40,16 @@ class Reading(NamedTuple):
 
 def reading_of(record: Entry) -> Reading:
     """bf16 and the usual stream go without saying."""
-    method, _, rule = record.method.partition(" + ")
     precision, stream = record.precision, record.stream
     said = (
         variant(replace(record, mixed_precision=False)),
         precision if precision != "bf16" else "",
         stream if stream != DEFAULT else "",
-        f"by {rule}" if rule else "",
+        f"by {record.rule}" if record.rule else "",
     )
-    return Reading(record.data, record.memory, method, ", ".join(filter(None, said)))
+    return Reading(
+        record.data, record.memory, own_name(record.method), ", ".join(filter(None, said))
+    )
 
 
 def groups(records: Sequence[Record]) -> dict[Reading, list[Entry]]:

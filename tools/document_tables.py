@@ -13,6 +13,7 @@ from statistics import fmean
 from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import RESULTS, read
+from bison_ocl.experiments.records.spec import under_rule
 from bison_ocl.methods.bison_ald import BisonALD
 from bison_ocl.report.formats.markdown import escaped, grid
 from bison_ocl.report.study.names import method_name, place_name
@@ -87,7 +88,7 @@ def ablation(accuracy: Table, results: Path) -> str:
     cells = {row.label.text: row.cells for row in accuracy.rows}
     whole, rows = cells.get(method_name(OURS), ()), []
     for part, rule in PARTS.items():
-        other = cells.get(method_name(f"{OURS} + {rule}"), ())
+        other = cells.get(method_name(under_rule(OURS, rule)), ())
         pairs = zip(whole, other, strict=False)
         lost = [b.ours.mean - a.ours.mean for a, b in pairs if a.ours and b.ours]
         rows.append([part, f"`--also {rule}`", points(lost)])

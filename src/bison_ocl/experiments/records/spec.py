@@ -78,9 +78,23 @@ def computed_in(precision: Precision, device: str) -> Precision:
     return "fp32" if on_cpu and precision == "tf32" else precision
 
 
+UNDER = " + "
+"""between a method and another rule of inference that its network is read by: `er + ncm`"""
+
+
+def under_rule(method: str, rule: str) -> str:
+    """`er + ncm`; the method itself under its own rule, which has no name."""
+    return method + UNDER + rule if rule else method
+
+
 def own_name(method: str) -> str:
-    """`er` of `er + ncm`, its network under another rule."""
-    return method.partition(" + ")[0]
+    """`er` of `er + ncm`."""
+    return method.partition(UNDER)[0]
+
+
+def rule_of(method: str) -> str:
+    """`ncm` of `er + ncm`; empty for the method's own."""
+    return method.partition(UNDER)[2]
 
 
 def defaults(method: str) -> dict[str, Any]:

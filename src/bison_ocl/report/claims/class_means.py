@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from bison_ocl.experiments.records.spec import under_rule
 from bison_ocl.report.claims.claim import Claim, in_text
 from bison_ocl.report.formats.markdown import escaped, grid
 from bison_ocl.report.study.experiments import Experiment, by_own_rule
@@ -86,7 +87,7 @@ def cells_of_methods(found: Sequence[Experiment]) -> Iterator[tuple[str, list[Ce
         cells = [
             Cell(
                 values.get((line.method, reading, place), {}),
-                values.get((f"{line.method} + {NCM}", reading, place), {}),
+                values.get((under_rule(line.method, NCM), reading, place), {}),
                 values.get((MAIN_METHOD, False, place), {}),
             )
             for place in places

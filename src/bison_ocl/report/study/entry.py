@@ -13,7 +13,7 @@ from bison_ocl.evaluate.metrics import intransigence
 from bison_ocl.experiments.plan.paper import REFERENCE
 from bison_ocl.experiments.records.digests import differ
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.experiments.records.spec import defaults
+from bison_ocl.experiments.records.spec import defaults, under_rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ def by_rule(records: Sequence[Record], mixed_precision: bool = True) -> Iterator
         values = vars(record) | {"also": {}, "mixed_precision": mixed_precision}
         yield Entry(**values)
         for rule, scores in record.also.items():
-            other = {"method": f"{record.method} + {rule}", "rule": rule}
+            other = {"method": under_rule(record.method, rule), "rule": rule}
             yield Entry(**values | vars(scores) | other)
 
 

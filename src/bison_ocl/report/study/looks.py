@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from zlib import crc32
 
-from bison_ocl.experiments.records.spec import own_name
+from bison_ocl.experiments.records.spec import own_name, rule_of
 from bison_ocl.look import PALETTE, Look, Marker
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.declared import facts
@@ -69,11 +69,6 @@ def read_by_rule(method: str, look: Look, rules: Sequence[str] = ()) -> Look:
     place = others.index(rule)
     marker = MARKERS[place % len(MARKERS)] if len(others) > 1 else look.marker
     return replace(look, marker=marker, hollow=True, dashes=DASHES[place % len(DASHES)])
-
-
-def rule_of(method: str) -> str:
-    """`ncm` of `er + ncm`; empty for the method's own."""
-    return method.partition(" + ")[2]
 
 
 def by_name(method: str) -> Look:

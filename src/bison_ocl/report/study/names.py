@@ -7,7 +7,14 @@ from typing import Any
 
 from bison_ocl.bounds import assigned
 from bison_ocl.experiments.records.record import Record
-from bison_ocl.experiments.records.spec import PLAIN, Spec, computed_in, own_name
+from bison_ocl.experiments.records.spec import (
+    PLAIN,
+    Spec,
+    computed_in,
+    own_name,
+    rule_of,
+    under_rule,
+)
 from bison_ocl.methods.declared import facts, settings_on
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.stream.streams import DEFAULT
@@ -27,9 +34,10 @@ VALIDATE = "validate"
 
 def method_name(method: str, declared: str | None = None) -> str:
     """`er + ncm` as `ER + NCM`; the title that a record declares where the method is not known."""
-    name, plus, rule = method.partition(" + ")
+    name = own_name(method)
     found = facts(name)
-    return (found.title if found else declared or name.upper()) + plus + rule_name(rule)
+    title = found.title if found else declared or name.upper()
+    return under_rule(title, rule_name(rule_of(method)))
 
 
 def name_of(run: Spec) -> str:

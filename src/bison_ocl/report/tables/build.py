@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.experiments.records.spec import Spec
+from bison_ocl.experiments.records.spec import Spec, under_rule
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.study import labels, names, paper
 from bison_ocl.report.study.experiments import Experiment
@@ -117,11 +117,11 @@ def planned(item: str, experiments: Sequence[Experiment]) -> list[Spec]:
     present = {one.place.data for one in experiments}
     rescored = any(one.rescored for one in experiments)
     return [
-        Spec(asked.method + rule, asked.data, asked.memory, 0, settings, asked.stream)
+        Spec(under_rule(asked.method, rule), asked.data, asked.memory, 0, settings, asked.stream)
         for asked in ITEMS[item].cells
         if asked.data in present
         for settings in [settings_on(asked.method, asked.data, dict(asked.settings))]
-        for rule in ["", *(f" + {rule}" for rule in asked.also * rescored)]
+        for rule in ("", *asked.also * rescored)
     ]
 
 
