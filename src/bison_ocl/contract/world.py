@@ -66,14 +66,14 @@ def labelled(y: Tensor, seed: int = 0) -> Batch:
 
 
 def stream(
-    seed: int = 0, classes: int = CLASSES, tasks: int = TASKS, steps: int = 6, batch: int = 10
+    seed: int = 0, classes: int = CLASSES, tasks: int = TASKS, steps: int = 6
 ) -> list[list[Batch]]:
-    """Tasks of `steps` batches each; every task holds its share of the classes, in order of ids."""
+    """Tasks of `steps` batches of ten; each task has its share of the classes, in order of ids."""
     share = classes // tasks
     generator = torch.Generator().manual_seed(seed)
 
     def next_batch(task: int, step: int) -> Batch:
-        y = task * share + torch.randint(0, share, (batch,), generator=generator)
+        y = task * share + torch.randint(0, share, (10,), generator=generator)
         return labelled(y, seed=1000 * seed + steps * task + step)
 
     return [[next_batch(task, step) for step in range(steps)] for task in range(tasks)]
