@@ -19,6 +19,7 @@ from bison_ocl.report.study.measures import (
     AI,
     BASELINE,
     TEST,
+    TOTAL,
     TRAIN,
     Measure,
     plus_minus,
@@ -104,14 +105,9 @@ def time_bars(experiments: Sequence[Experiment]) -> list[Chart]:
     return [timed(panel) for panel in panels(compared(by_own_rule(experiments)))]
 
 
-def total(record: Entry) -> float:
-    """Seconds of training and tests."""
-    return sum(part.of(record) or 0.0 for part in PARTS)
-
-
 def timed(panel: Panel) -> Chart:
-    lines = sorted(panel.lines, key=lambda one: one.over(total).mean)
-    base = [one.over(total).mean for one in lines if one.label.printed == BASELINE]
+    lines = sorted(panel.lines, key=lambda one: one.over(TOTAL.of).mean)
+    base = [one.over(TOTAL.of).mean for one in lines if one.label.printed == BASELINE]
     return Chart(
         panel.title,
         Axis("seconds per run" + ", × ER's" * bool(base), limits=(0, None)),
@@ -123,7 +119,7 @@ def timed(panel: Panel) -> Chart:
 
 def stacked(row: int, one: Experiment, base: Sequence[float]) -> list[Series]:
     """Training, then tests; at the end the whole, its deviation and its multiple of ER's."""
-    whole, found, start = one.over(total), [], 0.0
+    whole, found, start = one.over(TOTAL.of), [], 0.0
     ratio = f"  × {whole.mean / base[0]:.2f}" if base else ""
     for part, (name, look) in PARTS.items():
         last, over = part is TEST, one.over(part.of)
