@@ -32,7 +32,7 @@ def lost(record: Entry) -> float | None:
     return forgetting + intransigence
 
 
-BALANCE = Measure("AF_table + AI", "AF_table + AI", lost, "lower")
+LOST = Measure("AF_table + AI", "AF_table + AI", lost, "lower")
 
 
 def claims(study: Study, tables: Mapping[str, Sequence[Table]]) -> list[str]:
@@ -55,11 +55,11 @@ def asked(study: Study, tables: Mapping[str, Sequence[Table]]) -> list[Claim]:
     if near is None:
         return []
     found = experiments(MAIN_TABLE, study.items[MAIN_TABLE])
-    balance = by_memory(MAIN_TABLE, by_own_rule(found), BALANCE)
+    table = by_memory(MAIN_TABLE, by_own_rule(found), LOST)
     return [
         near,
         standing("Is BISON best in AA?", compared["AA"]),
-        standing(BALANCED, balance, "As above, by the sum of both; the lowest is first."),
+        standing(BALANCED, table, "As above, by the sum of both; the lowest is first."),
         by_class_means(found),
         parts(tables.get("ablation", ())),
     ]
