@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from bison_ocl.errors import plural
 from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import RESULTS, read
@@ -17,7 +18,7 @@ from bison_ocl.experiments.records.spec import under_rule
 from bison_ocl.methods.bison_ald import BisonALD
 from bison_ocl.report.formats.markdown import escaped, grid
 from bison_ocl.report.study.names import method_name, place_name
-from bison_ocl.report.study.study import load, plural
+from bison_ocl.report.study.study import load
 from bison_ocl.report.tables.layouts import tables_of
 from bison_ocl.report.tables.table import Comparison, Table
 

@@ -22,6 +22,11 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {noun} {name!r}{space}{owner}: {hint}"
 
 
+def plural(n: int, noun: str) -> str:
+    """`1 image`, `2 images`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def first_line(error: BaseException) -> str:
     """The first line of an error's message; its kind where the message is empty."""
     return (str(error).splitlines() or [type(error).__name__])[0]

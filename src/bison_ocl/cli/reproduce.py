@@ -35,7 +35,7 @@ from bison_ocl.cli.options import (
 )
 from bison_ocl.cli.process.fail import fail
 from bison_ocl.cli.report import write_and_show
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, plural
 from bison_ocl.experiments.records.results import RESULTS
 
 if TYPE_CHECKING:
@@ -186,9 +186,9 @@ def show_plan(
 
     left = left_of(found, out, lambda text: print(text, file=sys.stderr), device, precision)
     show_table(contents(found, left))
-    seeds = f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
     time = f", about {time_of(found, left, rate, processes)}" if rate and sum(left) else ""
-    print(f"{found.name}: {found.runs} runs, {seeds} per cell; {sum(left)} left to run{time}")
+    runs = f"{found.runs} runs, {plural(len(found.seeds), 'seed')} per cell"
+    print(f"{found.name}: {runs}; {sum(left)} left to run{time}")
 
 
 def list_items(device: str, precision: str, processes: int | None) -> None:

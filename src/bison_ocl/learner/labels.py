@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence, Set
 from typing import Any
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, plural
 
 ONE = {"label": "a label", "id": "an id"}
 """what a value names, in messages"""
@@ -164,12 +164,8 @@ def plain_ids(ids: Any, images: int) -> list[Hashable]:
 def check_one_each(images: int, names: int, what: str) -> None:
     """Refuse labels or ids that are not as many as the images."""
     if images != names:
-        found = f"{counted(images, 'image')} but {counted(names, what)}"
+        found = f"{plural(images, 'image')} but {plural(names, what)}"
         raise UserError(f"{found}: give one {what} per image")
-
-
-def counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def for_images(single: bool, labels: Any) -> Any:

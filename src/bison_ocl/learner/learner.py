@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, plural
 from bison_ocl.learner.arguments import checked, least_probability
 from bison_ocl.learner.arrival import Arrival, arrivals_from
 from bison_ocl.learner.images.convert import is_single, to_bytes
@@ -462,7 +462,7 @@ class Learner:
         lines = {
             "method": self.method.title or name_of(type(self.method)),
             "classes": f"{len(training.labels)}",
-            "steps": f"{training.steps:,}, {waiting} image{'s' * (waiting != 1)} waiting",
+            "steps": f"{training.steps:,}, {plural(waiting, 'image')} waiting",
             "memory": f"{training.filled:,}{more} of {training.arguments.memory:,} images",
             "device": training.execution.device,
             "accuracy": tested,

@@ -13,9 +13,8 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, plural
 from bison_ocl.files.durable import remove_temporary
-from bison_ocl.learner.labels import counted
 from bison_ocl.learner.learner import Learner
 from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.history import History
@@ -118,7 +117,7 @@ class Service:
             try:
                 remove_temporary(self.path)
             except UserError as error:
-                raise NotKept(f"forgot {counted(gone, 'image')}, but {error}") from error
+                raise NotKept(f"forgot {plural(gone, 'image')}, but {error}") from error
         return gone
 
     def _save(self) -> None:

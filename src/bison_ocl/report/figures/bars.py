@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bison_ocl.errors import plural
 from bison_ocl.look import BLACK, BLUE, ORANGE, Look
 from bison_ocl.report.figures.chart import Axis, Chart, NotShown, Series
 from bison_ocl.report.figures.confusion import with_confusion
@@ -24,7 +25,6 @@ from bison_ocl.report.study.measures import (
     Measure,
     plus_minus,
 )
-from bison_ocl.report.study.study import plural
 
 THIN = "Thin lines: one standard deviation over runs."
 DIAMONDS = "Diamonds: the paper's numbers."

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from bison_ocl.errors import plural
 from bison_ocl.report.claims.claims import claims
 from bison_ocl.report.figures import Saved
 from bison_ocl.report.formats.markdown import escaped, grid, listed, markdown
 from bison_ocl.report.study import names
 from bison_ocl.report.study.entry import Entry, by_own_rule
-from bison_ocl.report.study.study import Study, plural, short
+from bison_ocl.report.study.study import Study, short
 from bison_ocl.report.tables.build import title_of
 from bison_ocl.report.tables.table import Table
 

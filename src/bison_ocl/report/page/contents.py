@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from bison_ocl.errors import plural
 from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.look import Look
 from bison_ocl.report.figures.alpha_eta import alpha_eta
@@ -24,7 +25,7 @@ from bison_ocl.report.study.experiments import Experiment, by_own_rule, experime
 from bison_ocl.report.study.looks import looks_of
 from bison_ocl.report.study.measures import AF, AF_TABLE, TOTAL
 from bison_ocl.report.study.names import memory_name, name_of, stream_name
-from bison_ocl.report.study.study import Study, plural
+from bison_ocl.report.study.study import Study
 from bison_ocl.report.tables.build import title_of
 from bison_ocl.report.tables.layouts import costs, relative, summary
 from bison_ocl.report.tables.table import Table

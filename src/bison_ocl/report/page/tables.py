@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bison_ocl.errors import plural
 from bison_ocl.look import Look
 from bison_ocl.report.figures.chart import Chart
 from bison_ocl.report.figures.panels import Panel
@@ -14,7 +15,7 @@ from bison_ocl.report.formats.wording import Shown, block, legend
 from bison_ocl.report.study.entry import Entry
 from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.measures import Measure, plus_minus, with_unit
-from bison_ocl.report.study.study import plural, short
+from bison_ocl.report.study.study import short
 from bison_ocl.report.tables.table import Table
 
 RANKS, SIZES = "bold: best, underlined: runner-up", ("green", "amber", "red")

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bison_ocl.errors import UserError, reason
+from bison_ocl.errors import UserError, plural, reason
 from bison_ocl.experiments.plan.paper import ITEMS, REFERENCE
 from bison_ocl.experiments.plan.plan import settings_of_reference
 from bison_ocl.experiments.records.digests import differ
@@ -223,7 +223,3 @@ def short(commit: str) -> str:
     """The first eight digits of a commit, and `+changed`."""
     name, plus, changed = commit.partition("+")
     return name[:8] + plus + changed
-
-
-def plural(n: int, word: str) -> str:
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
