@@ -11,14 +11,9 @@ import pytest
 import torch
 
 from bison_ocl.errors import UserError
-from bison_ocl.learner.labels import (
-    Labels,
-    decode,
-    display_names,
-    encode,
-    plain_labels,
-    plain_names,
-)
+from bison_ocl.learner.labels.given import plain_labels, plain_names
+from bison_ocl.learner.labels.names import decode, display_names, encode
+from bison_ocl.learner.labels.numbers import Labels
 
 
 def test_numbers_follow_the_order_of_appearance() -> None:

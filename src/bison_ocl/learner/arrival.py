@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from bison_ocl.learner.labels import Names, with_type
+from bison_ocl.learner.labels.names import Names, with_type
 
 
 @dataclass(frozen=True)

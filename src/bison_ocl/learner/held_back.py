@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from bison_ocl.learner.arrival import Arrival
-from bison_ocl.learner.labels import Names
+from bison_ocl.learner.labels.names import Names
 
 EVERY = 10
 """one of so many images may be held back"""

@@ -22,8 +22,7 @@ from bison_ocl.errors import UserError, plural
 from bison_ocl.learner.arguments import checked, least_probability
 from bison_ocl.learner.arrival import Arrival, arrivals_from
 from bison_ocl.learner.images.convert import is_single, to_bytes
-from bison_ocl.learner.labels import (
-    Labels,
+from bison_ocl.learner.labels.given import (
     check_one_each,
     class_labels,
     for_images,
@@ -31,6 +30,7 @@ from bison_ocl.learner.labels import (
     plain_labels,
     plain_names,
 )
+from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.learner.memory_view import MemoryView, stored_by_label, view
 from bison_ocl.learner.predicting import REFRESH, NotLearned, Predicting, check_answered
 from bison_ocl.learner.prequential import Metrics, Prequential

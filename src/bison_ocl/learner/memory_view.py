@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bison_ocl.learner.arrival import Arrival
-from bison_ocl.learner.labels import Labels, display_names, encode
+from bison_ocl.learner.labels.names import display_names, encode
+from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.learner.training import Training
 from bison_ocl.memory.removal import rows_in_use
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
-from bison_ocl.learner.labels import Names, with_type
+from bison_ocl.learner.labels.names import Names, with_type
 
 WINDOW = 1000
 """the last images that `recent` is about"""

@@ -14,7 +14,7 @@ from torch import Tensor
 from bison_ocl import tree
 from bison_ocl.engine.step import Engine
 from bison_ocl.inference.rule import Rule, Summary
-from bison_ocl.learner.labels import Labels
+from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.state import State
 
 

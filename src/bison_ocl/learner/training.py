@@ -20,7 +20,8 @@ from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import LARGEST_SIDE, Arguments
 from bison_ocl.learner.arrival import Arrival
 from bison_ocl.learner.held_back import HeldBack
-from bison_ocl.learner.labels import Labels, Names, with_type
+from bison_ocl.learner.labels.names import Names, with_type
+from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.learner.origin import Origin
 from bison_ocl.memory.removal import reduced, rows_in_use
 from bison_ocl.state import State

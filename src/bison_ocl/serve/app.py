@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.arguments import least_probability
-from bison_ocl.learner.labels import encode
+from bison_ocl.learner.labels.names import encode
 from bison_ocl.serve.bodies import Limits, image_request, json_request, names
 from bison_ocl.serve.guard import check_host, check_token
 from bison_ocl.serve.journal import NotKept

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from bison_ocl.data.reading.budget import Budget
 from bison_ocl.errors import UserError, unknown
-from bison_ocl.learner import labels as labelled
+from bison_ocl.learner.labels.names import decode
 from bison_ocl.serve.images import array, pictures
 from bison_ocl.serve.refused import Refused
 
@@ -112,7 +112,7 @@ def names(values: dict[str, Any], name: str) -> list[Hashable] | None:
     try:
         # Infinity and half a surrogate pair can be read as JSON, but no answer can hold them.
         json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
-        return None if found is None else [labelled.decode(one) for one in found]
+        return None if found is None else [decode(one) for one in found]
     except (UserError, ValueError, RecursionError) as error:
         expected = 'Unicode text, finite numbers, true, false, null or {"tuple": [...]}'
         raise UserError(f"{name} hold a value that cannot be one: expected {expected}") from error

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bison_ocl.files.checkpoint import Header
-from bison_ocl.learner.labels import decode, encode
+from bison_ocl.learner.labels.names import decode, encode
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
-from bison_ocl.learner.labels import display_names
+from bison_ocl.learner.labels.names import display_names
 from bison_ocl.serve.service import Service
 
 CONTENT_TYPE = "text/plain; version=0.0.4"

@@ -6,7 +6,7 @@ from dataclasses import astuple
 from math import isfinite
 from typing import Any
 
-from bison_ocl.learner.labels import display_names
+from bison_ocl.learner.labels.names import display_names
 from bison_ocl.methods import name_of
 from bison_ocl.serve.service import Service
 

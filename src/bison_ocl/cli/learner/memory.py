@@ -26,7 +26,7 @@ def memory(
     Prints the number of images per label; --json adds ids and ages, also of images that are held
     back or wait for their batch.
     """
-    from bison_ocl.learner.labels import display_names
+    from bison_ocl.learner.labels.names import display_names
     from bison_ocl.learner.saved.memory import memory_in
 
     found = memory_in(file)

@@ -19,7 +19,7 @@ from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.backbones import NAME, backbone_of
 from bison_ocl.experiments.train.progress import Progress, progress_of
 from bison_ocl.files import checkpoint
-from bison_ocl.learner.labels import Labels
+from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.learner.learner import Learner
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_source, source_digest

@@ -18,7 +18,7 @@ from torch.export import Dim, ExportedProgram
 from bison_ocl.errors import UserError
 from bison_ocl.files.durable import write_atomically
 from bison_ocl.learner.export.answers import INPUTS, Answers, Input
-from bison_ocl.learner.labels import encode
+from bison_ocl.learner.labels.names import encode
 from bison_ocl.learner.predicting import check_answered
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.methods import name_of

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bison_ocl.files.checkpoint import Header
 from bison_ocl.learner.arrival import Arrival, arrivals_from
-from bison_ocl.learner.labels import decode, encode
+from bison_ocl.learner.labels.names import decode, encode
 
 
 def packed(name: str, arrivals: Sequence[Arrival]) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from bison_ocl.files.checkpoint import Header
-from bison_ocl.learner.labels import decode, encode
+from bison_ocl.learner.labels.names import decode, encode
 from bison_ocl.learner.prequential import WINDOW, Prequential
 
 

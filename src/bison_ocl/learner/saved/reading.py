@@ -16,7 +16,7 @@ from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.arguments import LARGEST_SIDE, Arguments
 from bison_ocl.learner.calibration import Fit
 from bison_ocl.learner.held_back import HeldBack
-from bison_ocl.learner.labels import Labels
+from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.learner.predicting import REFRESH
 from bison_ocl.learner.prequential import Prequential
 from bison_ocl.learner.saved.arrivals import arrivals_of, ids_of
