@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from bison_ocl.errors import UserError, unknown
 from bison_ocl.experiments.records.record import Record
+from bison_ocl.experiments.tracking.backend import Backend
 from bison_ocl.experiments.tracking.logged_record import logged_record
 from bison_ocl.experiments.tracking.run_log import RunLog
 
@@ -31,7 +32,7 @@ def tracker(choice: str, out: Path, say: Callable[[str], None]) -> Tracker:
     kind, _, place = choice.partition(":")
     if kind not in KINDS:
         raise UserError(unknown("choice for --track", kind, KINDS))
-    backend = import_module(f"{__name__}.{kind}")
+    backend = cast(Backend, import_module(f"{__name__}.{kind}"))
     place = place or backend.default(out)
     try:
         backend.check(place)
@@ -48,8 +49,7 @@ class Tracker:
     missing then is written at the end, or when the command is repeated.
     """
 
-    def __init__(self, backend: Any, place: str, out: Path, say: Callable[[str], None]) -> None:
-        """backend: a module of this package, such as tensorboard"""
+    def __init__(self, backend: Backend, place: str, out: Path, say: Callable[[str], None]) -> None:
         self.backend, self.place, self.say = backend, place, say
         self.models = out / "models"
         self.suffix = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:8]
