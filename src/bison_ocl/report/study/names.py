@@ -28,6 +28,10 @@ DATA = {
 }
 """in the paper's order"""
 SHORT = {"split-cifar10": "C10", "split-cifar100": "C100", "split-miniimagenet": "Mini"}
+CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
+"""of methods, in the paper"""
+AVERAGED = "averaged"
+"""the readout of a method's own rule on averaged weights"""
 VALIDATE = "validate"
 """the option of a run that is scored on held-out training images, not on test images"""
 
@@ -81,13 +85,6 @@ def stream_name(run: Spec) -> str:
 def data_option(name: str, value: Any) -> str:
     """`tasks=3`; validation in words, because it says what was measured."""
     return f"validated on {100 * value:g} %" if name == VALIDATE else f"{name}={value}"
-
-
-AVERAGED = "averaged"
-"""the readout of a method's own rule on averaged weights"""
-
-CATEGORIES = {"T": "training distinction", "F": "feature enhancement"}
-"""the paper's"""
 
 
 def category(method: str) -> str:
