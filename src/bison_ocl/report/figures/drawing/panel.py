@@ -13,7 +13,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullLocator
 
 from bison_ocl.look import GREY, VERMILION
-from bison_ocl.report.figures.chart import Axis, Chart, Frame, Map, Series
+from bison_ocl.report.figures.chart import Axis, Chart, Frame, Guide, Map, Series
 from bison_ocl.report.figures.curves import MOST_BANDS
 from bison_ocl.report.figures.drawing.style import DARK, plotted
 from bison_ocl.report.figures.point_names import named, offsets
@@ -59,16 +59,22 @@ def draw(figure: Figure, axes: Axes, chart: Chart) -> None:
         first = next(one for one in axes.collections if one.get_label() == "ours")
         figure.colorbar(first, ax=axes, label=chart.shade, pad=0.02)
     for guide in chart.guides:
-        across: dict[str, Any] = {"color": "#AAAAAA", "linestyle": guide.dashes, "linewidth": 0.8}
-        if guide.x is not None:
-            axes.axvline(guide.x, zorder=0, **across)
-        if guide.x is not None and guide.text:  # an empty text outside the panel would take room
-            end = {"y": 0.97, "va": "top"} if guide.at_top else {"y": 0.03, "va": "bottom"}
-            look: dict[str, Any] = {"fontsize": 8, "color": GREY, **end}
-            axes.text(guide.x, s=f" {guide.text}", transform=axes.get_xaxis_transform(), **look)
-        if guide.y is not None:
-            axes.axhline(guide.y, zorder=0, **across)
+        draw_guide(axes, guide)
     describe(axes, chart)
+
+
+def draw_guide(axes: Axes, guide: Guide) -> None:
+    """Lines across the panel; the upright one with its text."""
+    across: dict[str, Any] = {"color": "#AAAAAA", "linestyle": guide.dashes, "linewidth": 0.8}
+    if guide.y is not None:
+        axes.axhline(guide.y, zorder=0, **across)
+    if guide.x is None:
+        return
+    axes.axvline(guide.x, zorder=0, **across)
+    if guide.text:  # an empty text outside the panel would take room
+        end = {"y": 0.97, "va": "top"} if guide.at_top else {"y": 0.03, "va": "bottom"}
+        look: dict[str, Any] = {"fontsize": 8, "color": GREY, **end}
+        axes.text(guide.x, s=f" {guide.text}", transform=axes.get_xaxis_transform(), **look)
 
 
 def describe(axes: Axes, chart: Chart) -> None:
