@@ -49,8 +49,8 @@ def at_place(table: Table, panel: Panel) -> PageTable:
     """The columns of a table at the place of a panel, and the rows that were run there."""
     here = table.only([n for n, column in enumerate(table.columns) if column.place == panel.place])
     run = [row for row in here.rows if any(cell.ours for cell in row.cells)]
-    short = [replace(row, label=replace(row.label, category="")) for row in run]
-    here = replace(here, rows=tuple(short))
+    rows = tuple(replace(row, label=replace(row.label, category="")) for row in run)
+    here = replace(here, rows=rows)
     shown = block(here, panel.title, range(len(here.columns)))
     by_title = {one.title: one for one in panel.lines}
     lines = [
