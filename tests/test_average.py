@@ -25,7 +25,7 @@ from bison_ocl.nets.average import flat, unflat
 from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
 from tests.contract.test_resume import Stop, Watcher, dataset
-from tests.test_learner import backbone, everything, herd, new, quick_settings, state
+from tests.learners import backbone, everything, herd, new, quick_settings, state
 from tests.test_refused import SICK_SEED, SICK_STEP, sick
 from tests.tiny import begin, images, same, snapshot, stream, without_a_graph
 

@@ -23,7 +23,7 @@ from bison_ocl.files import checkpoint
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.method import Method
 from tests.experiments.test_host import Waits
-from tests.test_learner import herd, quick_settings, state
+from tests.learners import herd, quick_settings, state
 from tests.tiny import images, same, snapshot, without_a_graph
 
 DEVICES = [

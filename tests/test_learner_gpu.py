@@ -15,7 +15,7 @@ from bison_ocl.engine.capture import Captured
 from bison_ocl.engine.pace import AHEAD
 from bison_ocl.methods import METHODS
 from bison_ocl.nets.resnet import ResNet18
-from tests.test_learner import backbone, herd, in_threads, quick_settings, state
+from tests.learners import backbone, herd, in_threads, quick_settings, state
 from tests.tiny import images, same, snapshot
 
 pytestmark = [

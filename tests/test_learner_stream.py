@@ -25,7 +25,7 @@ from bison_ocl.learner.schedule import is_due
 from bison_ocl.learner.snapshot import Snapshot
 from bison_ocl.learner.training import Training
 from bison_ocl.threads import Lock
-from tests.test_learner import backbone, everything, herd, new, state
+from tests.learners import backbone, everything, herd, new, state
 from tests.tiny import images, same
 
 # --- test, then train ---

@@ -17,8 +17,8 @@ from torch.utils.data import TensorDataset
 from bison_ocl import Learner
 from bison_ocl.serve.app import Server
 from bison_ocl.serve.service import Service
+from tests.learners import herd
 from tests.serve.serving import in_thread
-from tests.test_learner import herd
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "LEARNER.md").read_text("utf-8")
 SERVER = "http://127.0.0.1:8000"

@@ -27,7 +27,7 @@ from bison_ocl.report.figures import views
 from tests.cli.calling import Call
 from tests.digits import few, use
 from tests.experiments.inline import one_by_one
-from tests.test_learner import herd
+from tests.learners import herd
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

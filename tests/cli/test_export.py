@@ -27,7 +27,7 @@ def test_a_backbone_of_ones_own_is_named(
     monkeypatch.chdir(tmp_path)
     learner = learned("er")
     learner.save("herd.safetensors")
-    Path("my_networks.py").write_text("from tests.test_learner import backbone as small\n")
+    Path("my_networks.py").write_text("from tests.learners import backbone as small\n")
     said = call("export", "herd.safetensors", "model.pt2", "--backbone", "my_networks:small")
     assert said.status == 0, said
     check_same(by_torch(Path("model.pt2"), shown(50)), learner, shown(50))

@@ -11,7 +11,7 @@ from PIL import Image
 from bison_ocl import Learner
 from tests.cli.calling import Call, refused
 from tests.earlier import learner_file
-from tests.test_learner import ANIMALS, backbone, herd
+from tests.learners import ANIMALS, backbone, herd
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from bison_ocl import Learner, UserError
-from tests.test_learner import backbone, everything, herd, state
+from tests.learners import backbone, everything, herd, state
 from tests.tiny import same, snapshot
 
 NORMALISE = ((0.4, 0.5, 0.6), (0.2, 0.2, 0.3))

@@ -24,7 +24,7 @@ from bison_ocl.learner.calibration import (
 )
 from bison_ocl.learner.held_back import EVERY, HeldBack
 from bison_ocl.methods.settings import configured
-from tests.test_learner import everything, herd, state
+from tests.learners import everything, herd, state
 from tests.tiny import images, same
 
 

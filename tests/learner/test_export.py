@@ -20,7 +20,7 @@ from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.export import write
 from bison_ocl.learner.export.answers import Answers, portable
 from bison_ocl.methods import METHODS, method_class
-from tests.test_learner import backbone
+from tests.learners import backbone
 from tests.tiny import SHAPE, images
 
 LABELS = ["bison", "crane", ("otter", 2), 7]

@@ -18,7 +18,7 @@ from bison_ocl.files import checkpoint
 from bison_ocl.learner.saved.memory import memory_in
 from bison_ocl.memory.memory import ARRIVED
 from bison_ocl.methods import METHODS
-from tests.test_learner import ANIMALS, everything, herd, quick_settings, state
+from tests.learners import ANIMALS, everything, herd, quick_settings, state
 from tests.tiny import images, same
 
 REPLAYING = sorted(set(METHODS) - {"finetune"})

@@ -13,7 +13,7 @@ import torch
 from bison_ocl import Learner, UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.learner import predicting
-from tests.test_learner import herd, quick_settings
+from tests.learners import herd, quick_settings
 
 CASES: dict[str, dict[str, Any]] = {
     "bison": {},

@@ -18,7 +18,7 @@ from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.bison_ald import BisonALD
 from bison_ocl.methods.settings import configured
 from bison_ocl.nets.net import Net
-from tests.test_learner import herd
+from tests.learners import herd
 from tests.tiny import begin, held_out, same, snapshot, stream, train
 
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from bison_ocl import Learner
 from bison_ocl.serve.app import Server
-from tests.test_learner import herd
+from tests.learners import herd
 
 NAMES = ["bison", "crane", "otter", "whale"]
 NPY = {"content-type": "application/x-npy"}

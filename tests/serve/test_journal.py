@@ -14,7 +14,7 @@ import torch
 from bison_ocl import UserError
 from bison_ocl.serve.entry import Entry
 from bison_ocl.serve.journal import Journal, NotKept
-from tests.test_learner import herd
+from tests.learners import herd
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from bison_ocl.serve.history import History
 from bison_ocl.serve.journal import Journal, NotKept
 from bison_ocl.serve.service import Service, journal_of
 from bison_ocl.serve.status import status
+from tests.learners import everything, herd
 from tests.serve.serving import labelled, saved
-from tests.test_learner import everything, herd
 from tests.tiny import same
 
 
