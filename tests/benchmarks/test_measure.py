@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from benchmarks import measure
 from benchmarks.measure import Pool, described
 
+from benchmarks import measure
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.results import RESULTS, read
 
@@ -82,7 +82,7 @@ def begin(out: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*words, "--precision", "fp32", *options],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         stdout=subprocess.PIPE,
         text=True,
     )

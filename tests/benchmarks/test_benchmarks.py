@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+
 from benchmarks import calibration, gpu
 
 
@@ -86,7 +87,7 @@ print(commit(), environment("cpu"), learner.predict(x[0]))
 
 
 def test_a_learner_in_service_needs_torch_and_numpy_alone() -> None:
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", WITHOUT_FILES], cwd=root, check=True)
 
 
