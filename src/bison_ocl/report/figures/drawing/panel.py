@@ -150,17 +150,18 @@ def shaded(axes: Axes, one: Series, shades: tuple[float, float]) -> None:
 
 def bar(axes: Axes, one: Series) -> None:
     """A bar from left to right, with its text at the end."""
-    hollow = one.look.hollow or one.look.dashes != "-"
+    hollow = one.look.hollow
+    dashed = one.look.dashes != "-" and not hollow
     axes.barh(
         one.y,
         one.x,
         THICK,
         one.start,
         label=one.name,
-        color="white" if one.look.hollow else one.look.colour,
-        edgecolor="white" if hollow and not one.look.hollow else one.look.colour,
-        hatch="///" if hollow else None,
-        linewidth=0 if hollow and not one.look.hollow else 1,
+        color="white" if hollow else one.look.colour,
+        edgecolor="white" if dashed else one.look.colour,
+        hatch="///" if hollow or dashed else None,
+        linewidth=0 if dashed else 1,
     )
     end = one.start + one.x[0]
     error = one.x_error[0] if one.x_error else 0.0
