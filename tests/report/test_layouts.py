@@ -311,7 +311,9 @@ def test_an_item_moved_to_digits_still_has_its_tables() -> None:
 @pytest.mark.parametrize("item", ITEMS)
 def test_any_runs_in_any_item_have_tables(item: str) -> None:
     for found in (made_up("anything", 1), made_up("anything", 1)[:1], made_up("time", 1)):
-        assert all(table.rows for table in tables_of(item, prepared(found)))
+        made = tables_of(item, prepared(found))
+        assert made
+        assert all(table.rows for table in made)
 
 
 def test_settings_that_this_version_does_not_know_are_another_line() -> None:

@@ -23,6 +23,7 @@ def test_every_item_has_views() -> None:
 def test_every_view_of_an_item_can_be_charted(item: str) -> None:
     found = dict(charted(item, of(item)))
     assert not {name: made for name, made in found.items() if isinstance(made, str)}
+    assert len(found) == len(VIEWS[item])
     assert all(figure(made).axes for made in found.values())
     assert all(name == item or name.startswith(f"{item}-") for name in found)
 
