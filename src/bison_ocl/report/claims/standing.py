@@ -8,16 +8,16 @@ from statistics import fmean
 
 from bison_ocl.report.claims.claim import Claim, cell_name, in_text
 from bison_ocl.report.formats.markdown import escaped, grid
-from bison_ocl.report.tables.marks import testable
+from bison_ocl.report.tables.marks import least_pairs, testable
 from bison_ocl.report.tables.table import LEVEL, Column, Comparison, Row, Table
 
 NONE = "–"
-NEEDED = next(pairs for pairs in range(1, 64) if testable(pairs))
 HOW = (
     "Rivals are all other methods. The lead is BISON's over the nearest rival, on the seeds that "
     "both have (their number); where BISON is behind, over the one furthest ahead. Significant: "
     f"p < {LEVEL} in a paired sign-flip test, corrected by Holm, against every rival with at "
-    f"least {NEEDED} common seeds; with fewer, no result of the test would be significant."
+    f"least {least_pairs(tests=1)} common seeds; with fewer, no result of the test would be "
+    "significant."
 )
 
 

@@ -69,12 +69,16 @@ def against(
 
 
 def testable(pairs: int) -> bool:
-    """Whether so many pairs could fall below the level: the least p of the test is 2 / 2ⁿ."""
-    return bool(2 / 2**pairs < LEVEL)
+    """Whether a test of so many pairs could be significant."""
+    return pairs >= least_pairs(tests=1)
+
+
+def least_pairs(tests: int) -> int:
+    """Pairs that a test needs, corrected for so many tests: its least p is 2 / 2ⁿ."""
+    return next(n for n in range(1, 64) if tests * 2 / 2**n < LEVEL)
 
 
 def least_seeds(table: Table) -> int:
-    """Pairs that a test needs to fall below the level, corrected for the tests of a column."""
+    """Pairs that a test needs to be significant in the column with most tests."""
     columns = range(len(table.columns))
-    tests = max(sum(row.cells[n].p is not None for row in table.rows) for n in columns)
-    return next(n for n in range(1, 64) if tests * 2 / 2**n < LEVEL)
+    return least_pairs(max(sum(row.cells[n].p is not None for row in table.rows) for n in columns))
