@@ -31,7 +31,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry import local
 from bison_ocl.experiments.carry.reproduce import Inventory, run_inventory
 from bison_ocl.experiments.carry.work import Outcome
-from bison_ocl.experiments.plan.plan import Wanted, plan
+from bison_ocl.experiments.plan.plan import Plan, Wanted, plan
 from bison_ocl.experiments.plan.units import Options, units
 from bison_ocl.experiments.records.ledger import Ledger
 from bison_ocl.experiments.records.spec import parse_seeds
@@ -73,26 +73,27 @@ class Pool:
         """units not yet started"""
         self.alone = False
         """whether a unit measures the machine"""
-        self._planned: set[str] = set()
+        self._planned: set[tuple[str, str]] = set()
         how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
         for entry in apart(entries):
             name, asked = wanted(entry)
             chosen = plan(name, asked)
             inventory = run_inventory(chosen, out, say, **how)
             self.alone |= chosen.item.alone
-            for unit in self._units(entry, inventory, together=len(chosen.seeds) > 1):
+            for unit in self._units(entry, chosen, inventory):
                 self.ledgers[unit.out] = inventory.ledger
                 self.todo.append(unit)
         self.waiting = len(self.todo)
 
-    def _units(self, entry: str, inventory: Inventory, together: bool) -> Iterator[Job]:
-        """Units of an entry, without the runs that an earlier one has."""
+    def _units(self, entry: str, chosen: Plan, inventory: Inventory) -> Iterator[Job]:
+        """Units of an entry, without the runs that an earlier one has; times are not shared."""
+        sharing = chosen.name if chosen.item.alone else ""
         for job, missing in inventory.missing:
             if not asks_for(entry, job):
                 continue
-            left = [spec for spec in missing if spec.identity not in self._planned]
-            self._planned |= {spec.identity for spec in left}
-            for unit in units(job, left, together):
+            left = [spec for spec in missing if (sharing, spec.identity) not in self._planned]
+            self._planned |= {(sharing, spec.identity) for spec in left}
+            for unit in units(job, left, together=len(chosen.seeds) > 1):
                 if unit.out in self.ledgers:
                     raise UserError(f"two entries share {described(unit)}: put its seeds into one")
                 yield unit

@@ -51,6 +51,12 @@ def test_two_units_that_would_share_a_folder_are_refused(tmp_path: Path) -> None
         Pool(entries, tmp_path, device="cpu", precision="fp32")
 
 
+def test_times_are_measured_though_another_entry_trains_the_same_runs(tmp_path: Path) -> None:
+    entries = ["table1:er:0:split-cifar10:1000", "time:er:0:split-cifar10"]
+    pool = Pool(entries, tmp_path, device="cpu", precision="fp32")
+    assert [unit.out.parts[-3] for unit in pool.todo] == ["table1", "time"]
+
+
 def test_times_are_measured_with_nothing_beside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
