@@ -7,9 +7,10 @@ Each entry is ITEM:METHODS:SEEDS:DATA[:MEMORIES[:SETTING=VALUE]]; with a setting
 that have it, or not if it has no value (`old_logits=`). The seeds of a cell are one unit; `0/1/2`
 makes three, whose records are there as each ends. All entries share one pool of processes, so the
 GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are skipped;
-records are appended as units finish. A failing unit is reported and does not stop the others. One
-that was killed goes on from its last task when the same command is repeated. --plan lists the
-units; --until SECONDS starts none later.
+records are appended as units finish. Runs that another item in OUT holds are not trained either but
+copied at the end, with the FINE-TUNE references that the item needs; times never are. A failing
+unit is reported and does not stop the others. One that was killed goes on from its last task when
+the same command is repeated. --plan lists the units; --until SECONDS starts none later.
 
 Side by side, processes of CUDA's MPS finish sooner in all, but each one later: GDumb's thousands of
 short steps suffer most, so give it few neighbours. Each process believes in its share of the GPU's
@@ -22,6 +23,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -75,10 +77,10 @@ class Pool:
         """whether a unit measures the machine"""
         self._planned: set[tuple[str, str]] = set()
         how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
-        for entry in apart(entries):
-            name, asked = wanted(entry)
-            chosen = plan(name, asked)
-            inventory = run_inventory(chosen, out, say, **how)
+        self._plans = [plan(*wanted(entry)) for entry in apart(entries)]
+        self._inventory = partial(run_inventory, out=out, say=say, **how)
+        for entry, chosen in zip(apart(entries), self._plans, strict=True):
+            inventory = self._inventory(chosen)
             self.alone |= chosen.item.alone
             for unit in self._units(entry, chosen, inventory):
                 self.ledgers[unit.out] = inventory.ledger
@@ -97,6 +99,15 @@ class Pool:
                 if unit.out in self.ledgers:
                     raise UserError(f"two entries share {described(unit)}: put its seeds into one")
                 yield unit
+
+    def copy(self) -> None:
+        """Give each item the runs of its plan that others in the folder have."""
+        for chosen in self._plans:
+            inventory = self._inventory(chosen)  # read again: these units may have added some
+            for record in inventory.elsewhere:
+                inventory.ledger.add(record)
+            if inventory.elsewhere:
+                say(f"{chosen.name}: {len(inventory.elsewhere)} runs copied from other items")
 
     def started(self, unit: Job) -> None:
         self.waiting -= 1
@@ -147,7 +158,8 @@ def main() -> None:
     say(f"{len(pool.todo)} units to do")
     if arguments.plan:
         print(*map(described, pool.todo), sep="\n")
-    elif pool.todo:
+        return
+    if pool.todo:
         end = time.monotonic() + arguments.until
         local.carry_out(
             pool.todo,
@@ -158,6 +170,7 @@ def main() -> None:
             go_on=lambda: time.monotonic() < end,
         )
         say(f"{pool.waiting} units were not started")
+    pool.copy()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from benchmarks.measure import Pool, described
 
 from benchmarks import measure
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.records.results import RESULTS, read
+from bison_ocl.experiments.records.results import RESULTS, append, read
+from tests.report.records import records
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,40 @@ def test_two_units_that_would_share_a_folder_are_refused(tmp_path: Path) -> None
     entries = ["table1:er:0-2:split-cifar10:500", "table1:er:0-4:split-cifar10:500"]
     with pytest.raises(UserError, match="put its seeds into one"):
         Pool(entries, tmp_path, device="cpu", precision="fp32")
+
+
+def keep_main_table(out: Path) -> None:
+    """Records of FINE-TUNE and BISON in the main table, as a GPU leaves them."""
+    for found in records("table1", seeds=2):
+        if found.method in ("finetune", "bison") and found.memory in (0, 1000):
+            append(out / "table1" / RESULTS, replace(found, precision="bf16"))
+
+
+def test_runs_that_another_item_has_are_copied_not_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_main_table(tmp_path)
+    words = ["measure", "ncm:bison:0-1:split-miniimagenet:1000", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", [*words, "--plan"])
+    measure.main()
+    assert not (tmp_path / "ncm").exists()
+    monkeypatch.setattr(sys, "argv", words)
+    measure.main()
+    measure.main()
+    assert [(one.method, one.seed) for one in read(tmp_path / "ncm" / RESULTS)] == [
+        ("bison", 0),
+        ("bison", 1),
+    ]
+
+
+def test_references_that_another_item_has_are_copied_too(tmp_path: Path) -> None:
+    keep_main_table(tmp_path)
+    entry = "ablation:bison:0:split-miniimagenet"
+    pool = Pool([entry], tmp_path, device="cpu", precision="bf16")
+    assert len(pool.todo) == 5
+    pool.copy()
+    copied = read(tmp_path / "ablation" / RESULTS)
+    assert [(one.method, one.seed) for one in copied] == [("finetune", 0), ("bison", 0)]
 
 
 def test_times_are_measured_though_another_entry_trains_the_same_runs(tmp_path: Path) -> None:
