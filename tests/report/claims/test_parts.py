@@ -1,0 +1,40 @@
+"""Whether each part of BISON helps, on the seeds that a variant shares with BISON."""
+
+from __future__ import annotations
+
+from bison_ocl.report.claims.claim import Claim
+from bison_ocl.report.claims.parts import parts
+from bison_ocl.report.study.labels import Label
+from bison_ocl.report.tables.marks import marked
+from bison_ocl.report.tables.table import Comparison
+from tests.report.claims.made_up_table import cell, table
+
+BISON, NO_PAF = Label("BISON", main=True), Label("w/o PAF")
+
+
+def claim(whole: Comparison, without: Comparison) -> Claim:
+    return parts([marked(table({BISON: [whole], NO_PAF: [without]}))])
+
+
+def test_a_loss_over_enough_seeds_is_significant() -> None:
+    found = claim(cell(*range(50, 60)), cell(*range(40, 50)))
+    assert found.answer == (
+        "1 of 1 variants without a part have a lower AA than BISON, "
+        "1 of them significantly (p < 0.05, paired)."
+    )
+    assert "| w/o PAF | 44.5 | +10.0 (10) | 0.002 |" in found.details[0]
+
+
+def test_too_few_seeds_for_any_result_are_said() -> None:
+    found = claim(cell(50, 51, 52, 53, 54), cell(40, 41, 42, 43, 44))
+    assert found.answer.endswith(
+        "0 of them significantly (p < 0.05, paired). 1 of the variants has fewer than 6 seeds in "
+        "common with BISON: too few for a significant difference."
+    )
+
+
+def test_variants_are_compared_on_the_seeds_that_both_have() -> None:
+    """BISON's mean is lower because of seeds that the variant does not have."""
+    found = claim(cell(50, 51, 10, 10), cell(49, 49))
+    assert found.answer.startswith("1 of 1 variants")
+    assert "| w/o PAF | 49.0 | +1.5 (2) | 0.500 |" in found.details[0]
