@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bison_ocl.report.figures.chart import Chart, NotShown
-from bison_ocl.report.figures.sweeps import over_settings, sensitivity
+from bison_ocl.report.figures.sweeps import buffer_batch, over_settings, sensitivity
 from bison_ocl.report.figures.views import charted
 from bison_ocl.report.study.entry import Entry
 from tests.report.figures.charted import charts, of, percent, series
@@ -68,6 +68,25 @@ def test_balance_is_the_distance_from_zero() -> None:
 def test_a_missing_cell_stays_empty() -> None:
     accuracy = maps([r for r in of("sensitivity") if r not in at(0.1, 3.0)])[0]
     assert np.argwhere(np.isnan(values(accuracy))).tolist() == [[1, 5]]
+
+
+def older(found: list[Entry]) -> list[Entry]:
+    """Runs from before weights could be averaged."""
+    return [
+        replace(r, settings={k: v for k, v in r.settings.items() if k != "average"}) for r in found
+    ]
+
+
+def test_a_setting_that_is_younger_than_some_runs_does_not_vary() -> None:
+    """The main table's runs are copied to where other weights and buffer batches are tried."""
+    preset = at(0.1, 3.0)
+    others = [r for r in of("sensitivity") if r not in preset]
+    assert np.array_equal(values(maps([*others, *older(preset)])[0]), values(maps()[0]))
+    sizes = of("buffer-batch")
+    mixed = [r for r in sizes if r.settings["buffer_batch"] != 10]
+    mixed += older([r for r in sizes if r.settings["buffer_batch"] == 10])
+    (chart,) = charts(buffer_batch, "buffer-batch", mixed)
+    assert list(chart.series[0].x) == [10, 16, 32, 64, 100]
 
 
 def test_runs_with_other_changes_do_not_count() -> None:

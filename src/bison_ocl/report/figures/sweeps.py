@@ -90,13 +90,13 @@ def sweeps(panel: Panel, measure: Measure) -> dict[str, list[Chart]]:
 def varied_numbers(lines: Sequence[Experiment]) -> list[str]:
     """The settings in which lines differ; none where one of them is not a number."""
     found = varied(lines)
-    kinds = {type(line.first.settings.get(name)) for line in lines for name in found}
+    kinds = {type(line.settings.get(name)) for line in lines for name in found}
     return found if kinds <= {int, float} else []
 
 
 def values(lines: Sequence[Experiment], name: str) -> list[float]:
     """The values of a setting, in order."""
-    return sorted({line.first.settings[name] for line in lines})
+    return sorted({line.settings[name] for line in lines})
 
 
 def axis_of(name: str, tried: Sequence[float]) -> Axis:
@@ -125,9 +125,9 @@ def over_one(panel: Panel, lines: Sequence[Experiment], name: str, measure: Meas
 
 def swept(lines: Sequence[Experiment], setting: str, measure: Measure) -> list[Series]:
     """One method over the values of a setting."""
-    ordered = sorted(lines, key=lambda line: line.first.settings[setting])
+    ordered = sorted(lines, key=lambda line: line.settings[setting])
     over = [line.over(measure.of) for line in ordered]
-    x = [line.first.settings[setting] for line in ordered]
+    x = [line.settings[setting] for line in ordered]
     printed = [line.printed(measure.name) for line in ordered]
     known = {at: number for at, number in zip(x, printed, strict=True) if number is not None}
     first, name = lines[0], name_of(lines[0].first)
@@ -152,7 +152,7 @@ def over_two(
     title = f"{name}, {alone.seeds}\n{alone.where}" if several else alone.title
     frames = []
     for line in lines:
-        settings = line.first.settings
+        settings = line.settings
         row, column = rows.index(settings[down]), columns.index(settings[across])
         means[row, column] = line.over(measure.of).mean
         if line.label.main:

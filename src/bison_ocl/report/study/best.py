@@ -45,5 +45,5 @@ def line(tried: Sequence[Experiment]) -> str:
 
 def chosen(best: Experiment, tried: Sequence[Experiment]) -> str:
     """The values of the settings that vary, in one experiment."""
-    names, settings = varied(tried), best.first.settings
+    names, settings = varied(tried), best.settings
     return assigned({name: value for name, value in settings.items() if name in names})

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import Spread, accuracy_curve, spread
+from bison_ocl.experiments.records.spec import defaults
 from bison_ocl.look import Look
 from bison_ocl.report.study.entry import Entry, same_stream
 from bison_ocl.report.study.labels import Label, label_of
@@ -54,6 +56,11 @@ class Experiment:
     def rescored(self) -> bool:
         """Whether the network of another experiment is scored here by another inference rule."""
         return self.first.rule is not None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of its runs; one that is younger than they are has its default."""
+        return defaults(self.method) | self.first.settings
 
     @property
     def n(self) -> int:
@@ -141,7 +148,7 @@ def compared(found: Sequence[Experiment]) -> list[Experiment]:
 
 def varied(found: Sequence[Experiment]) -> list[str]:
     """The settings in which experiments differ."""
-    settings = [one.first.settings for one in found]
+    settings = [one.settings for one in found]
     names = dict.fromkeys(name for one in settings for name in one)
     return [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
 
