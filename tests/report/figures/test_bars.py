@@ -41,6 +41,13 @@ def test_directions_of_both_datasets() -> None:
     assert numbers == [{"(bs, sb)": 58.0}, {"(bs, sb)": 15.4}, {"(bs, sb)": 12.8}]  # BISON itself
 
 
+def test_bars_are_in_the_order_of_the_plan_whichever_run_ended_first() -> None:
+    ended = sorted(of("ablation"), key=lambda r: (r.settings.get("paf") == "sb", r.seed))
+    for made in charts(metric_bars, "ablation", ended):
+        names = ["BISON", "w/o PAF", "w/o PAL", "w/o PAF & PAL", "w/o DC & PAF", "w/o all"]
+        assert made.y.names == names
+
+
 def test_error_bars_are_the_deviation_over_seeds() -> None:
     made = by_measure(charts(metric_bars, "directions", of("directions", 3)), "Split CIFAR-10,")
     found = [

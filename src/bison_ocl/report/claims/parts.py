@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bison_ocl.report.claims.claim import Claim, in_text
-from bison_ocl.report.claims.standing import NEEDED, Lead, main_row
+from bison_ocl.report.claims.standing import Lead, main_row
 from bison_ocl.report.formats.markdown import escaped, grid
+from bison_ocl.report.tables.marks import least_pairs
 from bison_ocl.report.tables.table import LEVEL, Comparison, Table
 
 QUESTION = "Do dual classifiers, proxy-anchor loss and alignment each help?"
@@ -44,7 +45,7 @@ def answer(leads: Sequence[Lead]) -> str:
     if not few:
         return found
     return (
-        f"{found} {few} of the variants {'has' if few == 1 else 'have'} fewer than {NEEDED} seeds "
+        f"{found} {few} of the variants {'has' if few == 1 else 'have'} fewer than {least_pairs(tests=1)} seeds "
         "in common with BISON: too few for a significant difference."
     )
 

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bison_ocl.evaluate.metrics import Spread, accuracy_curve, spread
+from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.spec import defaults
 from bison_ocl.look import Look
 from bison_ocl.report.study.entry import Entry, same_stream
-from bison_ocl.report.study.labels import Label, label_of
+from bison_ocl.report.study.labels import Label, label_of, planned
 from bison_ocl.report.study.looks import looks_of, numbered
 from bison_ocl.report.study.paper import printed
 from bison_ocl.report.study.places import Place, place_of
@@ -22,6 +23,9 @@ from bison_ocl.report.study.places import Place, place_of
 Floats = npt.NDArray[np.float64]
 Number = Callable[[Entry], float | None]
 """A number of a run; None where the run does not have it."""
+
+Group = tuple[Label, tuple[Entry, ...]]
+"""The runs of a line."""
 
 DASHES = (":", "-.")
 FEW = len(DASHES)
@@ -94,9 +98,10 @@ class Experiment:
 def experiments(
     item: str, records: Iterable[Entry], looks: Mapping[str, Look] | None = None
 ) -> list[Experiment]:
-    """The experiments of an item in order of appearance.
+    """The experiments of an item in the order of its plan, others in order of appearance.
 
-    FINE-TUNE keeps no memory: its runs are shown with every memory size on their stream.
+    Runs appear as they ended: next to each other on a GPU, in any order. FINE-TUNE keeps no memory:
+    its runs are shown with every memory size on their stream.
     looks: of the methods of the whole study, where other items are shown with this one.
     """
     records = list(records)
@@ -104,7 +109,7 @@ def experiments(
     name, found = label_of(item, records), dict[str, list[Entry]]()
     for record in records:
         found.setdefault(record.experiment, []).append(record)
-    groups = [(name(group[0]), tuple(group)) for group in found.values()]
+    groups = in_plan_order(item, [(name(group[0]), tuple(group)) for group in found.values()])
     others = [place_of(group[0]) for label, group in groups if not label.reference]
     shown = [
         Experiment(item, place, group, label, look, look)
@@ -113,6 +118,15 @@ def experiments(
         for place in (label.reference and same_streams(group[0], others)) or [place_of(group[0])]
     ]
     return with_looks(distinct(shown))
+
+
+def in_plan_order(item: str, groups: Sequence[Group]) -> list[Group]:
+    """References first, then what is planned, then what is not."""
+    if item not in ITEMS:
+        return list(groups)
+    lines = dict.fromkeys(map(label_of(item), planned(item)))
+    rank = {label: place for place, label in enumerate(lines)}
+    return sorted(groups, key=lambda one: (not one[0].reference, rank.get(one[0], len(rank))))
 
 
 def distinct(found: Sequence[Experiment]) -> list[Experiment]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bison_ocl.bounds import assigned
 from bison_ocl.experiments.plan.paper import BY_POSITION, ITEMS, REFERENCE
-from bison_ocl.experiments.records.spec import Spec, own_name
+from bison_ocl.experiments.records.spec import Spec, own_name, under_rule
 from bison_ocl.methods.declared import settings_on
 from bison_ocl.report.study import names
 from bison_ocl.report.study.places import Place, place_of
@@ -51,6 +51,17 @@ def label_of(item: str, runs: Iterable[Spec] = ()) -> LabelOf:
     """What an item calls the line of a run. runs: all runs of the item"""
     varied = {} if item in ITEMS else settings_that_vary(runs)
     return LABELS.get(item) or partial(labelled_in, item, varied)
+
+
+@cache
+def planned(item: str) -> tuple[Spec, ...]:
+    """The cells of an item as runs, by each method's own rule and then by its other rules."""
+    return tuple(
+        Spec(under_rule(asked.method, rule), asked.data, asked.memory, 0, settings, asked.stream)
+        for asked in (ITEMS[item].cells if item in ITEMS else ())
+        for settings in [settings_on(asked.method, asked.data, dict(asked.settings))]
+        for rule in ("", *asked.also)
+    )
 
 
 def settings_that_vary(runs: Iterable[Spec]) -> Varied:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bison_ocl.experiments.plan.paper import ITEMS
-from bison_ocl.experiments.records.spec import Spec, under_rule
-from bison_ocl.methods.declared import settings_on
+from bison_ocl.experiments.records.spec import Spec, own_name
 from bison_ocl.report.study import labels, names, paper
 from bison_ocl.report.study.experiments import Experiment
 from bison_ocl.report.study.labels import Label
@@ -74,7 +73,7 @@ def built(
 
     ranked_by: whose table in the paper orders the rows; described: more fields of the table.
     """
-    expected = planned(item, experiments)
+    expected = at_hand(item, experiments)
     streams = {one.place: names.stream_name(one.first) for one in experiments}
     streams |= {place_of(spec): names.stream_name(spec) for spec in expected}
     columns = [one for place in in_order(streams) for one in columns_at(place, streams[place])]
@@ -110,18 +109,14 @@ def comparison(
 # --- what was planned ---
 
 
-def planned(item: str, experiments: Sequence[Experiment]) -> list[Spec]:
-    """The cells of an item on the data at hand, run or not."""
-    if item not in ITEMS:
-        return []
+def at_hand(item: str, experiments: Sequence[Experiment]) -> list[Spec]:
+    """The planned cells of an item on the data at hand, run or not."""
     present = {one.place.data for one in experiments}
     rescored = any(one.rescored for one in experiments)
     return [
-        Spec(under_rule(asked.method, rule), asked.data, asked.memory, 0, settings, asked.stream)
-        for asked in ITEMS[item].cells
-        if asked.data in present
-        for settings in [settings_on(asked.method, asked.data, dict(asked.settings))]
-        for rule in ("", *asked.also * rescored)
+        run
+        for run in labels.planned(item)
+        if run.data in present and (rescored or run.method == own_name(run.method))
     ]
 
 
