@@ -91,6 +91,21 @@ def test_results_hold_the_tables_of_every_item(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_figures")
+def test_a_run_that_an_item_copied_was_trained_once(tmp_path: Path) -> None:
+    found = records("confusion", 1)
+    put(tmp_path / "confusion", *found)
+    put(tmp_path / "similar-pairs", *found)
+    remeasured = replace(found[0], timing=replace(found[0].timing, total_s=7200.0), commit="f" * 40)
+    put(tmp_path / "time", remeasured)
+    (commits,) = write(tmp_path).warnings
+    assert commits == "the records come from 2 commits: 01234567 (3), ffffffff (1)"
+    text = (tmp_path / "RESULTS.md").read_text("utf-8")
+    hours = 2 + sum(one.timing.total_s for one in found) / 3600
+    assert f"- 4 runs, {hours:.1f} hours of training and tests" in text
+    assert text.count("| 3 | ER, SS-IL, BISON |") == 2
+
+
+@pytest.mark.usefixtures("no_figures")
 def test_without_the_page_nothing_leads_to_it(tmp_path: Path) -> None:
     put(tmp_path / "x", *records("generic", 1))
     written = write(tmp_path, with_page=False)

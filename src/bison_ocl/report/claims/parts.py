@@ -45,8 +45,8 @@ def answer(leads: Sequence[Lead]) -> str:
     if not few:
         return found
     return (
-        f"{found} {few} of the variants {'has' if few == 1 else 'have'} fewer than {least_pairs(tests=1)} seeds "
-        "in common with BISON: too few for a significant difference."
+        f"{found} {few} of the variants {'has' if few == 1 else 'have'} fewer than "
+        f"{least_pairs(tests=1)} seeds in common with BISON: too few for a significant difference."
     )
 
 

@@ -10,12 +10,13 @@ from typing import Any
 from urllib.parse import quote
 
 from bison_ocl.errors import plural
+from bison_ocl.experiments.records.record import Record
 from bison_ocl.report.claims.claims import claims
 from bison_ocl.report.figures import Saved
 from bison_ocl.report.formats.markdown import escaped, grid, listed, markdown
 from bison_ocl.report.study import names
 from bison_ocl.report.study.entry import Entry, by_own_rule
-from bison_ocl.report.study.study import Study, short
+from bison_ocl.report.study.study import Study, short, trained_once
 from bison_ocl.report.tables.build import title_of
 from bison_ocl.report.tables.table import Table
 
@@ -37,7 +38,7 @@ def results_page(
         f"Written by `bison-ocl report` from the records of each item.{page}",
         *claims(study, tables),
         "## What was run",
-        listed(run_facts([run for runs in trained.values() for run in runs])),
+        listed(run_facts(trained_once(trained))),
         grid(("item", "title", "runs", "methods", "data", "seeds"), facts),
         *(["## Notes", listed(study.warnings)] if study.warnings else []),
     ]
@@ -55,7 +56,7 @@ def results_page(
     return "\n\n".join(parts) + "\n"
 
 
-def run_facts(runs: Sequence[Entry]) -> list[str]:
+def run_facts(runs: Sequence[Record]) -> list[str]:
     """Time, hardware, versions and commits."""
     places = [record.environment for record in runs]
     seconds = sum(record.timing.total_s for record in runs)

@@ -48,7 +48,7 @@ def load(*paths: Path, methods: Collection[str] = ()) -> Study:
     if not kept:
         listed = " and ".join(map(str, paths))
         raise UserError(f"no finished run in {listed}: train one first")
-    everything = [record for records in kept.values() for record in records]
+    everything = trained_once(kept)
     items = {item: prepared(records, others=everything) for item, records in kept.items()}
     for item, records in items.items():
         compared = item not in ITEMS or ITEMS[item].intransigence
@@ -123,6 +123,12 @@ def once(item: str, records: Sequence[Record], warnings: list[str]) -> list[Reco
             "unless it was scored by fewer rules; if their accuracies agree, all rules count"
         )
     return list(kept.values())
+
+
+def trained_once(items: Mapping[str, Sequence[Record]]) -> list[Record]:
+    """The runs of all items, each once: an item may hold copies of another's."""
+    found = {(one.identity, one.timing): one for records in items.values() for one in records}
+    return list(found.values())
 
 
 def as_long(item: str, records: Sequence[Record], warnings: list[str]) -> list[Record]:
