@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-
 from benchmarks import calibration, gpu
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks import measure
 from benchmarks.measure import Pool, described
 
-from benchmarks import measure
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.records.results import RESULTS, append, read
 from tests.report.records import records

@@ -11,6 +11,7 @@ if find_spec("triton") is None:
     pytest.skip("Triton is not installed", allow_module_level=True)
 
 from benchmarks import tiles
+
 from bison_ocl.nets.kernels import convolution_kernels as convolutions
 
 
