@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -141,6 +143,12 @@ def test_what_is_no_picture_is_named(image: Any, message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
         to_bytes([image], 8)
     assert "\n" not in str(caught.value)
+
+
+def test_arrays_are_taken_while_another_thread_imports_pil(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL.Image", ModuleType("PIL.Image"))
+    assert to_bytes(np.zeros((2, 8, 8, 3), np.uint8)).shape == (2, 3, 8, 8)
+    assert not is_single([0])
 
 
 def test_a_learner_takes_pictures_and_keeps_their_size(

@@ -25,9 +25,12 @@ def is_picture(value: Any) -> bool:
 
 
 def is_pil(value: Any) -> bool:
-    """Without importing PIL: who has an image of it has imported it."""
-    module = sys.modules.get("PIL.Image")
-    return module is not None and isinstance(value, module.Image)
+    """Without importing PIL: who has an image of it has imported it.
+
+    Another thread may be importing it, whose module has no class yet.
+    """
+    kind = getattr(sys.modules.get("PIL.Image"), "Image", None)
+    return kind is not None and isinstance(value, kind)
 
 
 def are_pictures(images: Any) -> bool:
