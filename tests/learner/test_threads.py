@@ -78,3 +78,11 @@ def test_a_copy_of_a_learner_goes_its_own_way(copied: Callable[[Any], Any], own:
     assert same(before, everything(learner))
     learner.observe(*herd(20, seed=1))
     assert same(everything(other), everything(learner))
+
+
+def test_a_pickle_is_of_one_moment_while_another_thread_learns() -> None:
+    learner = trained()
+    before, twin = everything(learner), copy.copy(learner)
+    vars(twin).update(learner.__getstate__())
+    learner.observe(*herd(60, seed=1))  # before what is to be pickled was written
+    assert same(before, everything(twin))

@@ -433,10 +433,11 @@ class Learner:
 
     @entered
     def __getstate__(self) -> dict[str, Any]:
-        """For pickles and deep copies: the attributes of one moment, while no thread learns."""
-        kept = object.__new__(Training)
-        vars(kept).update(vars(self._training))
-        return vars(self) | {"_training": kept}
+        """For pickles and deep copies: the attributes of one moment, in copies.
+
+        They are written after this call, when another thread may learn again.
+        """
+        return vars(self) | {"_training": copy.copy(self._training)}
 
     # --- to look at ---
 
