@@ -257,6 +257,21 @@ def test_forgotten_images_leave_pickles_too(options: dict[str, Any], tmp_path: P
 
 
 @pytest.mark.parametrize("name", REPLAYING)
+def test_an_image_that_no_row_took_is_forgotten_too(name: str) -> None:
+    """The spare row holds the last image that was rejected."""
+    learner = new(name)
+    x, labels, _ = told(60)
+    learner.observe(x, labels)
+    state(learner).memory.x[-1] = MARK
+    learner.predict(x[:2])
+    before = everything(learner)
+    assert learner.forget(ids=["secret"]) == 0
+    assert not any(holds_the_mark(leaf.numpy().tobytes()) for leaf in tensors_of(learner))
+    assert not holds_the_mark(pickle.dumps(learner))
+    assert same(before, everything(learner))
+
+
+@pytest.mark.parametrize("name", REPLAYING)
 @pytest.mark.parametrize("by", [{"ids": ["secret"]}, {"labels": ["bison", "crane"]}])
 def test_free_rows_are_never_drawn(name: str, by: dict[str, Any]) -> None:
     """What lies in the rows that became free changes no step."""

@@ -23,7 +23,7 @@ from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels.names import Names, with_type
 from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.learner.origin import Origin
-from bison_ocl.memory.removal import reduced, rows_in_use
+from bison_ocl.memory.removal import reduced, rows_in_use, without_rejected
 from bison_ocl.state import State
 
 FIRST_CAPACITY = 8
@@ -201,6 +201,8 @@ class Training:
             gone += len(rows) - len(kept)
             if numbers or len(kept) < len(rows):
                 self._keep_only(kept, numbers)
+            else:
+                self.start(replace(self.me, memory=without_rejected(self.me.memory)))
             self.ids = self.stored_ids()
         self.labels = self.labels.without(labels)
         return gone

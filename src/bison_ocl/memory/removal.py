@@ -45,3 +45,15 @@ def reduced(memory: Memory, slots: Tensor) -> Memory:
         filled=n,
         uncounted=memory.offered - n,
     )
+
+
+def without_rejected(memory: Memory) -> Memory:
+    """The memory in new tensors, without the rejected image that its spare row may hold."""
+
+    def blank(values: Tensor) -> Tensor:
+        kept = values.clone()
+        kept[-1] = 0
+        return kept
+
+    fields = {name: blank(value) for name, value in memory.fields.items()}
+    return replace(memory, x=blank(memory.x), y=blank(memory.y), fields=fields)
