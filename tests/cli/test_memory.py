@@ -41,6 +41,15 @@ def test_labels_of_equal_text_are_told_apart(call: Call, tmp_path: Path) -> None
     assert [row.split() for row in rows] == [["10", "1"], ["10", "'1'"]]
 
 
+def test_labels_stay_on_their_lines(call: Call, tmp_path: Path) -> None:
+    """A file of others could move the cursor of a terminal."""
+    learner = Learner("er", memory=20, filters=2)
+    learner.observe(herd(20)[0], ["a\nb", "\x1b[2Jc"] * 10)
+    learner.save(tmp_path / "herd")
+    rows = call("memory", tmp_path / "herd").out.splitlines()[1:]
+    assert [row.split() for row in rows] == [["10", "a", "b"], ["10", "[2Jc"]]
+
+
 def test_held_back_images_are_counted_too(call: Call, tmp_path: Path) -> None:
     learner = Learner("er", memory=30, calibration=10, filters=2)
     learner.observe(*herd(205))

@@ -28,6 +28,7 @@ def memory(
     """
     from bison_ocl.learner.labels.names import display_names
     from bison_ocl.learner.saved.memory import memory_in
+    from bison_ocl.report.formats.printable import printable
 
     found = memory_in(file)
     if sheet is not None:
@@ -41,4 +42,4 @@ def memory(
     later = f", {len(found.waiting):,} waiting" if found.waiting else ""
     print(f"{len(found):,}{more} of {found.capacity:,} images{later}, {found.bytes / 1e3:,.1f} kB")
     for label, n in zip(display_names(list(found.counts)), found.counts.values(), strict=True):
-        print(f"{n:6}  {label}")
+        print(f"{n:6}  {printable(label)}")
