@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import ImageFont
 from torch import Tensor
 
 from bison_ocl import Learner, UserError, tree
+from bison_ocl.data.sheet import fitting
 from bison_ocl.files import checkpoint
 from bison_ocl.learner.saved.memory import memory_in
 from bison_ocl.memory.memory import ARRIVED
@@ -107,6 +109,19 @@ def test_a_contact_sheet_shows_the_newest_images_of_each_label() -> None:
     red = (sheet == (255, 0, 0)).all(-1)
     assert red.any()
     assert not red[: sheet.shape[0] // 2].any()
+
+
+def test_long_names_on_a_contact_sheet_are_cut_at_once() -> None:
+    measured: list[str] = []
+
+    class Font(ImageFont.ImageFont):
+        def getlength(self, text: str, *_: Any, **__: Any) -> float:
+            measured.append(text)
+            return 7.0 * len(text)
+
+    assert fitting("bison", Font()) == "bison"
+    assert fitting("bison" * 10_000, Font()) == "bisonbisonbisonbisonb…"
+    assert len(measured) < 200
 
 
 def test_few_ids_are_kept_beyond_those_of_the_memory() -> None:

@@ -52,7 +52,8 @@ def enlarged(image: Images) -> Image.Image:
 
 def fitting(name: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
     """A name, shortened to its width."""
-    shown = name
+    # Few signs are narrower than a pixel, and measuring a long name takes long.
+    shown = name if len(name) <= NAME else name[:NAME] + "…"
     while font.getlength(shown) > NAME - 3 * GAP:
         shown = shown[:-2] + "…"
     return shown
