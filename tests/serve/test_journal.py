@@ -76,6 +76,17 @@ def test_damage_before_the_end_is_refused(journal: Journal, path: Path) -> None:
         list(journal.entries())
 
 
+def test_a_line_that_could_not_be_read_back_is_refused(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal.append(entry(8))
+    monkeypatch.setattr("bison_ocl.serve.journal.LONGEST", journal.size)
+    with pytest.raises(UserError, match=r"more than 2,\d{3} bytes.*send fewer at once"):
+        journal.append(entry(10))
+    (found,) = journal.entries()
+    assert equal(found, entry(8))
+
+
 def test_a_full_disk_leaves_whole_lines(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.append(entry(2))
     size = journal.size

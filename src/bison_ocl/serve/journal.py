@@ -17,7 +17,7 @@ from bison_ocl.files.lock import needing_locks, refusing
 from bison_ocl.serve.entry import Entry, read, written
 
 LONGEST = 1 << 30
-"""bytes of a line; a longer one is damage"""
+"""bytes of a line; a longer one is refused, or damage"""
 
 
 class NotKept(UserError):
@@ -58,11 +58,13 @@ class Journal:
 
     def append(self, entry: Entry) -> int:
         """Write one line to disk; the size before it, for `cut`. It is written wholly or not."""
-        before = self._whole
+        before, line = self._whole, memoryview(written(entry))
+        if len(line) > LONGEST:  # the next start could not read it
+            expected = f"more than {LONGEST:,} bytes of the journal: send fewer at once"
+            raise UserError(f"the images would take {expected}")
         try:
             if self.size > before:  # what a full disk did not let us cut
                 self.cut(before)
-            line = memoryview(written(entry))
             while line:
                 line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
