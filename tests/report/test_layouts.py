@@ -255,8 +255,9 @@ def test_efficiency_compares_what_can_be_compared() -> None:
 def test_column_precision_of_the_newest_classes() -> None:
     found = prepared(made_up("confusion", 2))
     (table,) = tables_of("confusion", found)
-    assert [column.label for column in table.columns] == ["ship ↑", "frog ↑"]
-    cell = at(table, "ER + NCM", "Split CIFAR-10, order:confusion, M = 0.5k", "ship ↑")
+    labels = [column.label for column in table.columns]
+    assert labels == ["precision of ship ↑", "precision of frog ↑"]
+    cell = at(table, "ER + NCM", "Split CIFAR-10, order:confusion, M = 0.5k", "precision of ship ↑")
     runs = [record for record in found if record.method == "er + ncm"]
     expected = [100 * column_precision(record.counts[-1])[8] for record in runs]
     assert cell.ours is not None
@@ -270,7 +271,7 @@ def test_a_class_that_no_image_is_given_has_precision_0() -> None:
         for row in record.counts[-1] if record.method == "ssil" else ():
             row[8] = 0
     (table,) = tables_of("confusion", found)
-    cell = at(table, "SS-IL", "Split CIFAR-10, order:confusion, M = 0.5k", "ship ↑")
+    cell = at(table, "SS-IL", "Split CIFAR-10, order:confusion, M = 0.5k", "precision of ship ↑")
     assert cell.ours is not None
     assert (cell.ours.n, cell.ours.mean) == (2, 0)
 
@@ -305,7 +306,8 @@ def test_an_item_moved_to_digits_still_has_its_tables() -> None:
     (table,) = tables_of("similar-pairs", prepared(found))
     assert [column.measure.name for column in table.columns] == ["AA", "AF_table", "AF", "AI"]
     (table,) = tables_of("confusion", prepared(found))
-    assert [column.label for column in table.columns] == ["class 8 ↑", "class 6 ↑"]
+    labels = [column.label for column in table.columns]
+    assert labels == ["precision of class 8 ↑", "precision of class 6 ↑"]
 
 
 @pytest.mark.parametrize("item", ITEMS)

@@ -125,7 +125,7 @@ def test_a_class_heads_its_precision_by_name_or_as_a_class() -> None:
     digits = [replace(r, class_names=[str(n) for n in range(10)]) for r in found]
     for runs, wanted in (([named(r) for r in found], "tench"), (digits, "class 6")):
         made = charts(newest_precision, "confusion", runs)
-        assert made[-1].x.label == f"{wanted} ↑ (%)", [one.x.label for one in made]
+        assert made[-1].x.label == f"precision of {wanted} ↑ (%)", [one.x.label for one in made]
 
 
 def test_names_of_many_classes_do_not_touch() -> None:

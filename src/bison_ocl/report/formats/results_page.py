@@ -61,7 +61,7 @@ def run_facts(runs: Sequence[Record]) -> list[str]:
     places = [record.environment for record in runs]
     seconds = sum(record.timing.total_s for record in runs)
     versions = [place.bison_ocl for place in places]
-    package = f"; bison-ocl {counted(versions)}" if any(versions) else ""  # not installed: commits
+    package = f"; bison-ocl {counted(versions)}" if all(versions) else ""  # not installed: commits
     return [
         f"{plural(len(runs), 'run')}, {span(seconds)} of training and tests",
         f"hardware: {counted(place.device for place in places)}",

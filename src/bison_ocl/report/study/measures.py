@@ -135,15 +135,16 @@ def of_confusion(name: str, better: Better, what: str, share: Callable[[Counts],
 
 
 def precision(label: int, name: str) -> Measure:
-    """Of the images given a class, the share that is right."""
-    what = "precision at the end: images of the class among all that are given it, 0 where none is"
-    return of_confusion(name, "higher", what, lambda c: float(shown_precision(c)[label]))
+    """Of the images classified as one class, the share that is right."""
+    what = f"share of right images among those classified as {name} at the end, 0 if there are none"
+    found = of_confusion(name, "higher", what, lambda c: float(shown_precision(c)[label]))
+    return replace(found, label=f"precision of {found.label}")
 
 
 def similar(pairs: Pairs) -> tuple[Measure, Measure]:
     """SC@1 and P_sim, averaged over the classes that have a partner."""
-    taken = "share of a class's images taken for its partner"
-    right = "of those given their class or its partner, the share that is right"
+    taken = "share of a class's images classified as its partner"
+    right = "of those classified as their class or its partner, the share that is right"
     return (
         of_confusion("SC@1", "lower", taken, lambda c: over_classes(similar_confusion(c, pairs))),
         of_confusion("P_sim", "higher", right, lambda c: over_classes(similar_precision(c, pairs))),
