@@ -9,6 +9,9 @@ WORKERS ?= 2
 THREADS ?= 1
 TESTS ?=
 
+# The items that docs/RESULTS.md shows.
+PUBLISHED := table1 ncm time confusion similar-pairs efficiency
+
 # In front of commands that change the system: sudo, or nothing for root.
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -56,7 +59,7 @@ bench: $(READY)  ## time a step of every method, and run the digits that have no
 	$(BIN)/python -m benchmarks.digits
 
 results: $(READY)  ## write docs/RESULTS.md and the tables of README and BEYOND from the records in results/
-	$(BIN)/bison-ocl report results/table1 results/time results/efficiency --out docs --no-page --format png
+	$(BIN)/bison-ocl report $(addprefix results/,$(PUBLISHED)) --out docs --no-page --format png
 	$(BIN)/python tools/document_tables.py
 
 demo: $(READY)  ## compare a few methods on the embedded digits; writes demo/
