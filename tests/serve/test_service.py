@@ -148,6 +148,19 @@ def test_a_refused_call_leaves_no_line(path: Path, serve: Serve) -> None:
     assert same(everything(service.learner), before)
 
 
+def test_a_refused_call_is_answered_as_such_though_the_disk_fails(
+    serve: Serve, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = serve(path)
+
+    def refuse(*_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("os.ftruncate", refuse)
+    with pytest.raises(UserError, match="images are 6x6, earlier ones 8x8"):
+        service.observe(torch.zeros(1, 3, 6, 6), ["bison"])
+
+
 def test_a_journal_of_another_learner_is_refused(path: Path, serve: Serve) -> None:
     copy = path.with_name("earlier")
     shutil.copy(path, copy)

@@ -57,7 +57,7 @@ class Journal:
                     )
 
     def append(self, entry: Entry) -> int:
-        """Write one line to disk; the size before it, for `cut`. It is written wholly or not."""
+        """Write one line to disk; the size before it, for `undo`. It is written wholly or not."""
         before, line = self._whole, memoryview(written(entry))
         if len(line) > LONGEST:  # the next start could not read it
             expected = f"more than {LONGEST:,} bytes of the journal: send fewer at once"
@@ -69,14 +69,17 @@ class Journal:
                 line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            with suppress(OSError):
-                self.cut(before)
+            self.undo(before)
             raise NotKept(f"cannot keep the images: {reason(error)}; try again later") from error
         self._whole = self.size
         return before
 
-    def cut(self, size: int) -> None:
+    def undo(self, size: int) -> None:
         """Drop what was appended beyond a size; if the disk refuses, the next line tries again."""
+        with suppress(OSError):
+            self.cut(size)
+
+    def cut(self, size: int) -> None:
         self._whole = size
         os.ftruncate(self._file.fileno(), size)
         os.fsync(self._file.fileno())

@@ -87,7 +87,7 @@ class Service:
             try:
                 predicted = self.learner.test_then_train(x, labels, ids)
             except BaseException:
-                self.journal.cut(before)
+                self.journal.undo(before)
                 raise
             self.history.add(time.time(), self.learner.metrics)
         return predicted
