@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from functools import partial
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from bison_ocl import Learner
+from bison_ocl.learner.training import Training
 from tests.learners import backbone, everything, herd, in_threads, new, state, trained
 from tests.tiny import images, same, snapshot
 
@@ -80,9 +82,26 @@ def test_a_copy_of_a_learner_goes_its_own_way(copied: Callable[[Any], Any], own:
     assert same(everything(other), everything(learner))
 
 
-def test_a_pickle_is_of_one_moment_while_another_thread_learns() -> None:
-    learner = trained()
-    before, twin = everything(learner), copy.copy(learner)
-    vars(twin).update(learner.__getstate__())
-    learner.observe(*herd(60, seed=1))  # before what is to be pickled was written
+def test_a_deep_copy_is_of_one_moment_while_another_thread_learns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner, given = trained(), Training.__getstate__
+    learning = Thread(target=learner.observe, args=herd(60, seed=1))
+
+    def begun(training: Training) -> dict[str, Any]:
+        found = given(training)
+        learning.start()
+        learning.join(0.5)  # it would learn now, before the tensors are copied
+        return found
+
+    before = everything(learner)
+    monkeypatch.setattr(Training, "__getstate__", begun)
+    twin = copy.deepcopy(learner)
+    learning.join()
     assert same(before, everything(twin))
+    assert not same(before, everything(learner))
+
+
+def test_two_pickles_of_a_learner_are_equal() -> None:
+    learner = trained()
+    assert pickle.dumps(learner) == pickle.dumps(learner)

@@ -432,12 +432,21 @@ class Learner:
         return twin
 
     @entered
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickles and deep copies: the attributes of one moment, in copies.
+    def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
+        """An independent copy, made while no thread learns."""
+        twin = object.__new__(type(self))
+        vars(twin).update(copy.deepcopy(vars(self), memo))
+        return twin
 
-        They are written after this call, when another thread may learn again.
+    @entered
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles: the attributes of one moment. No thread may learn until it is written.
+
+        Copied tensors would make two pickles of one learner differ, which river takes for a change.
         """
-        return vars(self) | {"_training": copy.copy(self._training)}
+        kept = object.__new__(Training)
+        vars(kept).update(vars(self._training))
+        return vars(self) | {"_training": kept}
 
     # --- to look at ---
 
