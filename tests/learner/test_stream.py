@@ -119,6 +119,15 @@ def fresh_scores(learner: Learner, x: Any) -> Any:
     return (scores / by_rule(learner.method, None)).softmax(1)
 
 
+def test_images_of_refused_steps_are_not_counted_as_kept() -> None:
+    learner = new("er", lr=1e30)
+    learner.observe(*herd(40))
+    stored = len(learner.memory)
+    assert 0 < stored < 20
+    assert f"{stored} of 20 images kept" in repr(learner)
+    assert f"memory    {stored} of 20 images" in learner.summary()
+
+
 def test_with_refresh_1_predictions_are_of_the_last_step() -> None:
     learner, (x, y) = new(refresh=1), herd(60)
     for start in range(0, 60, 10):

@@ -459,13 +459,14 @@ class Learner:
 
     def __repr__(self) -> str:
         training, name = self._training, name_of(type(self.method))
-        kept = f"{training.filled} of {training.arguments.memory} images kept"
+        kept = f"{sum(self.stored_by_label.values())} of {self.capacity} images kept"
         found = f"{len(training.labels)} classes, {training.steps} steps, {kept}"
         return f"<Learner {name}: {found}, {training.execution.device}>"
 
     def summary(self) -> str:
         """Method, classes, steps, memory, device and accuracy, one line each."""
         counts, training = self._counts, self._training
+        stored = sum(self.stored_by_label.values())
         waiting, held_back = len(training.waiting), len(training.held_back.kept)
         more = f" and {held_back:,} held back" if held_back else ""
         tested = f"{counts.accuracy:.1%} of {counts.images:,}" if counts.images else "not tested"
@@ -473,7 +474,7 @@ class Learner:
             "method": self.method.title or name_of(type(self.method)),
             "classes": f"{len(training.labels)}",
             "steps": f"{training.steps:,}, {plural(waiting, 'image')} waiting",
-            "memory": f"{training.filled:,}{more} of {training.arguments.memory:,} images",
+            "memory": f"{stored:,}{more} of {self.capacity:,} images",
             "device": training.execution.device,
             "accuracy": tested,
         }
