@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +210,18 @@ def test_a_head_is_fitted_every_refresh_steps_not_at_every_step() -> None:
         steps.append(learner._predicting.fit.step)
     assert 3 <= len(set(steps)) <= 4
     assert not Fit(1.0, 10, 4).serves(learner._current(), 5)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
+def test_a_copy_keeps_the_temperature(copied: Callable[[Any], Any]) -> None:
+    learner, (x, _) = new("er"), herd(30, seed=1)
+    learner.observe(*herd(300))
+    learner.predict(x)
+    learner.observe(*herd(10, seed=2))
+    wanted = learner.predict_proba(x)
+    assert np.array_equal(copied(learner).predict_proba(x), wanted)
 
 
 def test_forgotten_images_are_not_held_back_either(tmp_path: Path) -> None:

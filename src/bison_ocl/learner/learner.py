@@ -427,8 +427,8 @@ class Learner:
     def __copy__(self) -> Learner:
         """An independent copy."""
         twin = object.__new__(type(self))
-        fresh = {"_training": copy.copy(self._training), "_predicting": Predicting()}
-        vars(twin).update(vars(self) | fresh | {"_lock": Lock()})
+        parts = {"_training": copy.copy(self._training), "_predicting": copy.copy(self._predicting)}
+        vars(twin).update(vars(self) | parts | {"_lock": Lock()})
         return twin
 
     @entered

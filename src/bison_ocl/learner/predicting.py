@@ -80,6 +80,7 @@ class Predicting:
             self.snapshot = self._taken(training) if training.knows else None
 
     def __getstate__(self) -> dict[str, object]:
+        """For copies and pickles: the temperature, without the snapshot, which is taken again."""
         return vars(self) | {"snapshot": None, "asked": False}
 
 
