@@ -280,23 +280,21 @@ class Learner:
 
         `reject_below`: None instead of a label where its probability is lower.
         """
-        least = least_probability(reject_below)
-        snapshot, scores = self._scores(images)
-        labels: list[Hashable | None] = [snapshot.labels[i] for i in scores.argmax(1).tolist()]
-        if reject_below is None:
-            return labels
-        sure = (snapshot.probabilities(scores).amax(1) >= least).tolist()
-        return [label if ok else None for label, ok in zip(labels, sure, strict=True)]
+        return [label for label, _ in self.predict_with_confidence(images, reject_below)]
 
-    def predict_with_confidence(self, images: Any) -> list[tuple[Hashable, float]]:
+    def predict_with_confidence(
+        self, images: Any, reject_below: float | None = None
+    ) -> list[tuple[Hashable | None, float]]:
         """The most likely label of each image with its probability.
 
         Both are of one snapshot, also while another thread learns.
         """
+        least = least_probability(reject_below)
         snapshot, scores = self._scores(images)
-        best = snapshot.probabilities(scores).max(1)
-        found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        return [(snapshot.labels[i], p) for i, p in found]
+        best = scores.argmax(1, keepdim=True)
+        sure = snapshot.probabilities(scores).gather(1, best)
+        found = zip(best[:, 0].tolist(), sure[:, 0].tolist(), strict=True)
+        return [(snapshot.labels[i] if p >= least else None, p) for i, p in found]
 
     def predict_proba(self, images: Any) -> NDArray[np.float32]:
         """One row per image, one column per entry of `labels`: softmax of scores / temperature.

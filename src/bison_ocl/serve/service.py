@@ -96,8 +96,7 @@ class Service:
         self, images: Any, reject_below: float = 0.0
     ) -> list[tuple[Hashable | None, float]]:
         """The most likely label of each image and its probability; None below a bound."""
-        found = self.learner.predict_with_confidence(images)
-        return [(label if p >= reject_below else None, p) for label, p in found]
+        return self.learner.predict_with_confidence(images, reject_below)
 
     def save(self) -> None:
         """Write the learner's file, then empty the journal."""
