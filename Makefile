@@ -60,7 +60,7 @@ bench: $(READY)  ## time a step of every method, and run the digits that have no
 
 results: $(READY)  ## write docs/RESULTS.md and the tables of README and BEYOND from the records in results/
 	$(BIN)/bison-ocl report $(addprefix results/,$(PUBLISHED)) --out docs --no-page --format png
-	$(BIN)/python tools/document_tables.py
+	$(BIN)/python -m tools.document_tables
 
 demo: $(READY)  ## compare a few methods on the embedded digits; writes demo/
 	$(BIN)/bison-ocl demo --out demo

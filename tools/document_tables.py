@@ -1,14 +1,17 @@
-"""Write the tables of README.md and docs/BEYOND.md from the records, each between its two marks.
+"""Write tables of README.md, docs/BEYOND.md and docs/READINGS.md, each between its two marks.
 
-PYTHONPATH=src python tools/document_tables.py
+python -m tools.document_tables
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
+
+from tools.when_learned import when_learned
 
 from bison_ocl.errors import plural
 from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
@@ -47,6 +50,7 @@ TRAINED_WITHOUT = {
     ),
 }
 """The method and the readout of the networks that were trained without a part, and the command."""
+RULES_OF_IDEAS = ("ld-mirror", "ld-centred-crop")
 
 
 def tables(item: str, results: Path) -> list[Table]:
@@ -150,9 +154,13 @@ def cost() -> str:
     return grid(("", "training step", "evaluation"), cells, numbers=2)
 
 
-def readouts() -> str:
+def pilots() -> list[dict[str, Any]]:
+    """Pilot networks, each read by several rules."""
+    return [json.loads(line) for line in READOUTS.read_text("utf-8").splitlines()]
+
+
+def readouts(rows: Sequence[dict[str, Any]]) -> str:
     """AA of BISON-ALD's pilot networks by rule; the mean over seeds, with their number."""
-    rows = [json.loads(line) for line in READOUTS.read_text("utf-8").splitlines()]
     by_cell: dict[tuple[str, int], list[dict[str, float]]] = {}
     for row in rows:
         if row["method"] == OURS:
@@ -166,10 +174,36 @@ def readouts() -> str:
     return grid(("averaged weights by", *head), lines, numbers=len(ran))
 
 
+def ideas(rows: Sequence[dict[str, Any]]) -> str:
+    """AA of other methods' pilot networks minus BISON-ALD's on the same streams, by two rules."""
+    whole = {pilot_stream(row): row["AA"] for row in rows if row["method"] == OURS}
+    gained: dict[tuple[str, tuple[str, int]], list[list[float]]] = {}
+    for row in rows:
+        if row["method"] != OURS and (ours := whole.get(pilot_stream(row))):
+            name = row["method"].rpartition(":")[2]
+            gains = [row["AA"][rule] - ours[rule] for rule in RULES_OF_IDEAS]
+            gained.setdefault((name, (row["data"], row["memory"])), []).append(gains)
+    if not gained:
+        return NOT_RUN
+    lines = [
+        [
+            f"`{name}`",
+            f"{place_name(*cell)} (n = {len(found)})",
+            *(f"{fmean(gains):+.1f}" for gains in zip(*found, strict=True)),
+        ]
+        for (name, cell), found in sorted(gained.items())
+    ]
+    return grid(("idea", "cell", *(f"`{rule}`" for rule in RULES_OF_IDEAS)), lines, numbers=2)
+
+
+def pilot_stream(row: Mapping[str, Any]) -> tuple[str, int, int]:
+    return row["data"], row["memory"], row["seed"]
+
+
 def beyond(text: str, results: Path = RECORDS) -> str:
     """docs/BEYOND.md with its tables."""
     made = dict.fromkeys(("accuracy", "ablation"), NOT_RUN)
-    made |= {"cost": cost(), "readouts": readouts()}
+    made |= {"cost": cost(), "readouts": readouts(pilots()), "ideas": ideas(pilots())}
     if found := tables(BEYOND, results):
         accuracy = found[0]  # runs beside each other have no time of their own
         made["accuracy"] = by_cell(accuracy, lambda cell: with_runs(cell, BEYOND, 1))
@@ -179,7 +213,12 @@ def beyond(text: str, results: Path = RECORDS) -> str:
     return text
 
 
-DOCUMENTS = {"README.md": readme, "docs/BEYOND.md": beyond}
+def readings(text: str, results: Path = RECORDS) -> str:
+    """docs/READINGS.md with its table of when tasks are learned."""
+    return between(text, "when learned", [when_learned(recorded(results / MAIN))])
+
+
+DOCUMENTS = {"README.md": readme, "docs/BEYOND.md": beyond, "docs/READINGS.md": readings}
 
 
 def main() -> None:

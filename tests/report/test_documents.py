@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks import digits
 from benchmarks.readings import lines
-from tools import document_tables
+from tools import document_tables, when_learned
 
 import bison_ocl
 from bison_ocl.experiments.plan.paper import C10
@@ -35,6 +37,22 @@ def test_the_page_beyond_the_paper_shows_what_the_records_have() -> None:
     assert document_tables.beyond(page) == page
 
 
+def test_the_readings_show_when_tasks_were_learned() -> None:
+    page = (PROJECT / "docs/READINGS.md").read_text("utf-8")
+    assert document_tables.readings(page) == page
+
+
+def test_a_task_is_learned_rises_and_falls() -> None:
+    one = next(one for one in records("table1", 1) if one.method == "pcr" and one.memory == 200)
+    rising = replace(one, accuracy=[[0.5, 0.0], [0.7, 0.3]])
+    falling = replace(one, accuracy=[[0.9, 0.0], [0.1, 0.5]])
+    ours = when_learned.ours([rising, falling], "pcr", C10, 200)
+    assert ours == when_learned.Stages(pytest.approx(55), pytest.approx(60), pytest.approx(40))
+    assert when_learned.ours([rising], "pcr", C10, 500) is None
+    paper = when_learned.papers("pcr", C10, 200)  # FINE-TUNE: 17.4 + 68.6; AI: 21.9
+    assert paper == when_learned.Stages(pytest.approx(64.1), pytest.approx(68.0), 50.6)
+
+
 def test_the_page_beyond_the_paper_is_filled_from_records(tmp_path: Path) -> None:
     page = (PROJECT / "docs/BEYOND.md").read_text("utf-8")
     found = [one for one in records("beyond", 2) if one.data == C10]
@@ -49,6 +67,18 @@ def test_the_page_beyond_the_paper_is_filled_from_records(tmp_path: Path) -> Non
         assert any(line.startswith(f"| {name} |") for line in lines)
     (ablated,) = [line for line in lines if line.startswith("| mirror images |")]
     assert ablated.endswith("(3 cells) |")
+
+
+def test_ideas_are_compared_with_bison_ald_on_the_same_streams() -> None:
+    def pilot(method: str, memory: int, seed: int, aa: float) -> dict[str, Any]:
+        by_rule = {"ld-mirror": aa, "ld-centred-crop": aa + 1}
+        return {"method": method, "data": C10, "memory": memory, "seed": seed, "AA": by_rule}
+
+    ours = [pilot("bison-ald", memory, seed, 60 + seed) for memory in (200, 500) for seed in (0, 1)]
+    others = [pilot("ideas.py:Mixed", 500, seed, 58.5 + 2 * seed) for seed in (0, 1, 2)]
+    lines = document_tables.ideas([*ours, *others]).splitlines()
+    assert lines[2:] == ["| `Mixed` | C10 0.5k (n = 2) | -1.0 | -1.0 |"]
+    assert document_tables.ideas(ours) == document_tables.NOT_RUN
 
 
 def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
