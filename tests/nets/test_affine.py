@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -14,6 +13,7 @@ from bison_ocl import tree
 from bison_ocl.nets.kernels.affine import affine, affine_back, affine_forward
 from bison_ocl.nets.kernels.over_runs import total_type
 from tests.nets.kernels import Kernels
+from tests.nets.operators import Call, check_fake_results, check_well_formed
 from tests.nets.plain import numbers, slopes
 
 SIZE = (4, 3, 5, 6)
@@ -115,9 +115,9 @@ def test_the_gradient_has_no_gradient() -> None:
         torch.autograd.grad(first.sum(), scale)
 
 
-def calls(dtype: torch.dtype) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+def calls(dtype: torch.dtype) -> dict[str, Call]:
     """Operators with arguments, for one run and for runs of runs, all kinds of layers."""
-    found: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+    found: dict[str, Call] = {}
     for name, runs in (("one run", ()), ("runs of runs", (2, 3))):
         for add in (True, False):
             v = {n: value.to(dtype) for n, value in values_of(add, *runs).items()}
@@ -135,19 +135,13 @@ each_call = pytest.mark.parametrize("call", calls(torch.float64))
 
 @each_call
 def test_operators_are_well_formed(call: str) -> None:
-    operator, arguments = calls(torch.float64)[call]
-    torch.library.opcheck(operator, arguments)
+    check_well_formed(calls(torch.float64)[call])
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 @each_call
 def test_fake_results_have_the_form_of_real_ones(call: str, dtype: torch.dtype) -> None:
-    operator, arguments = calls(dtype)[call]
-    real = operator(*arguments)
-    with FakeTensorMode() as mode:
-        fake = operator(*tree.map_leaves(mode.from_tensor, arguments))
-    for one, other in zip(tree.leaves((fake,)), tree.leaves((real,)), strict=True):
-        assert (one.shape, one.dtype, one.stride()) == (other.shape, other.dtype, other.stride())
+    check_fake_results(calls(dtype)[call])
 
 
 def test_the_fake_result_has_as_many_parts_as_the_kernel_sums(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from bison_ocl.nets.kernels.convolution import (
     convolution,
@@ -17,6 +15,7 @@ from bison_ocl.nets.kernels.convolution import (
     image_gradient,
     weight_gradient,
 )
+from tests.nets.operators import Call, check_fake_results, check_well_formed
 from tests.nets.plain import convolved, numbers, slopes
 
 CASES = {
@@ -176,9 +175,9 @@ def test_weights_stay_in_float32_beside_images_in_bfloat16() -> None:
     assert (to_weight - expected_weight).norm() < 0.02 * expected_weight.norm()
 
 
-def calls(dtype: torch.dtype) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+def calls(dtype: torch.dtype) -> dict[str, Call]:
     """Operators with arguments: one run, runs in line, runs of runs."""
-    found: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+    found: dict[str, Call] = {}
     for name, runs in (("one run", ()), ("runs", (2,)), ("runs of runs", (2, 3))):
         x, weight = numbers(*runs, 2, 5, 4, 3, dtype=dtype), numbers(*runs, 6, 3, 3, 3, dtype=dtype)
         slope = numbers(*runs, 2, 3, 2, 6, dtype=dtype)
@@ -195,15 +194,10 @@ each_call = pytest.mark.parametrize("call", calls(torch.float64))
 
 @each_call
 def test_operators_are_well_formed(call: str) -> None:
-    operator, arguments = calls(torch.float64)[call]
-    torch.library.opcheck(operator, arguments)
+    check_well_formed(calls(torch.float64)[call])
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 @each_call
 def test_fake_results_have_the_form_of_real_ones(call: str, dtype: torch.dtype) -> None:
-    operator, arguments = calls(dtype)[call]
-    real = operator(*arguments)
-    with FakeTensorMode() as mode:
-        fake = operator(*(mode.from_tensor(a) if isinstance(a, Tensor) else a for a in arguments))
-    assert (fake.shape, fake.dtype, fake.stride()) == (real.shape, real.dtype, real.stride())
+    check_fake_results(calls(dtype)[call])

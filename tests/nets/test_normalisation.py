@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from bison_ocl import tree
 from bison_ocl.nets.kernels.normalisation import normalisation, normalise, normalise_back
+from tests.nets.operators import Call, check_fake_results, check_well_formed
 from tests.nets.plain import moments, normalised, numbers, slopes
 
 SIZE = (4, 3, 5, 6)
@@ -141,9 +140,9 @@ def test_images_in_bfloat16_are_normalised_in_float32() -> None:
         assert (grad - wanted[name]).norm() < 0.02 * wanted[name].norm(), name
 
 
-def calls(dtype: torch.dtype) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+def calls(dtype: torch.dtype) -> dict[str, Call]:
     """Operators with arguments, for one run and for runs of runs, all kinds of layers."""
-    found: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+    found: dict[str, Call] = {}
     totals = torch.promote_types(dtype, torch.float32)
     for name, runs in (("one run", ()), ("runs of runs", (2, 3))):
         for add in (True, False):
@@ -165,16 +164,10 @@ each_call = pytest.mark.parametrize("call", calls(torch.float64))
 
 @each_call
 def test_operators_are_well_formed(call: str) -> None:
-    operator, arguments = calls(torch.float64)[call]
-    torch.library.opcheck(operator, arguments)
+    check_well_formed(calls(torch.float64)[call])
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 @each_call
 def test_fake_results_have_the_form_of_real_ones(call: str, dtype: torch.dtype) -> None:
-    operator, arguments = calls(dtype)[call]
-    real = operator(*arguments)
-    with FakeTensorMode() as mode:
-        fake = operator(*(mode.from_tensor(a) if isinstance(a, Tensor) else a for a in arguments))
-    for one, other in zip(fake, real, strict=True):
-        assert (one.shape, one.dtype, one.stride()) == (other.shape, other.dtype, other.stride())
+    check_fake_results(calls(dtype)[call])
