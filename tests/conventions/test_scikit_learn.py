@@ -64,10 +64,11 @@ def test_settings_may_be_other_arguments_of_a_learner() -> None:
     given = UserDict(settings)  # any mapping
     classifier = LearnerClassifier(value_range=(0, 16), **QUICK | {"settings": given})
     found = clone(classifier).fit(x, y).learner_
-    assert len(found.memory.held_back) == 10
     other = Learner("bison", memory=50, filters=2, calibration=10, refresh=1)
     other.observe((x / 16).astype(np.float32).reshape(-1, 1, 8, 8), y)
     other.flush()
+    assert len(found.memory.held_back) > 0
+    assert found.memory.held_back == other.memory.held_back
     images = np.zeros((1, 8, 8, 3), np.uint8)
     np.testing.assert_array_equal(found.predict_proba(images), other.predict_proba(images))
 
