@@ -102,6 +102,20 @@ def test_classes_may_be_known_in_advance_or_appear() -> None:
     assert set(classifier.predict(x)) <= {"all", "few", "many"}
 
 
+@pytest.mark.parametrize("other", [str, float, bool])
+def test_labels_of_another_type_are_refused_not_merged(other: type) -> None:
+    x, y = digits(40)
+    classifier = LearnerClassifier(value_range=(0, 16), **QUICK)
+    wanted = rf"labels are of types {' and '.join(sorted(['int', other.__name__]))}: use one type"
+    with pytest.raises(UserError, match=wanted):
+        classifier.partial_fit(x, y, classes=y.astype(other))
+    classifier.partial_fit(x[:20], y[:20])
+    with pytest.raises(UserError, match=wanted):
+        classifier.partial_fit(x[20:], y[20:].astype(other))
+    assert classifier.classes_.tolist() == list(range(10))
+    assert classifier.learner_.metrics.steps == 2
+
+
 def test_before_the_first_batch_it_says_what_is_missing() -> None:
     x, y = digits(3)
     classifier = LearnerClassifier(value_range=(0, 16), **QUICK).partial_fit(x, y)
