@@ -67,7 +67,7 @@ def test_a_run_with_a_named_backbone(call: Call, folder: Path) -> None:
         ("my_backbones:broken", "broken failed (ValueError: no weights): correct the function"),
         ("no_such_package:small", "No module named 'no_such_package'"),
         ("small", "expected package.module:factory or timm:NAME"),
-        ("timm:resnet18", "No module named 'timm'"),
+        ("timm:resnet18", "--backbone timm:resnet18: timm missing: pip install timm"),
     ],
 )
 def test_what_is_no_backbone_is_refused(call: Call, folder: Path, name: str, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -111,3 +112,11 @@ def test_an_image_without_values_is_refused_and_decides_nothing() -> None:
     assert model.names is None
     with pytest.raises(UserError, match="settings has 'memory'"):
         new(memory=4)
+
+
+@pytest.mark.parametrize("value", [None, "red", [1]])
+def test_a_value_that_is_no_number_is_refused_by_its_name(value: Any) -> None:
+    model = new()
+    with pytest.raises(UserError, match=rf"'b' is {re.escape(repr(value))}: expected a number"):
+        model.learn_one({"a": 1.0, "b": value}, 1)
+    assert model.names is None

@@ -64,10 +64,11 @@ def test_settings_may_be_other_arguments_of_a_learner() -> None:
     given = UserDict(settings)  # any mapping
     classifier = LearnerClassifier(value_range=(0, 16), **QUICK | {"settings": given})
     found = clone(classifier).fit(x, y).learner_
-    assert len(found.memory.held_back) == 10
     other = Learner("bison", memory=50, filters=2, calibration=10, refresh=1)
     other.observe((x / 16).astype(np.float32).reshape(-1, 1, 8, 8), y)
     other.flush()
+    assert len(found.memory.held_back) > 0
+    assert found.memory.held_back == other.memory.held_back
     images = np.zeros((1, 8, 8, 3), np.uint8)
     np.testing.assert_array_equal(found.predict_proba(images), other.predict_proba(images))
 
@@ -99,6 +100,20 @@ def test_classes_may_be_known_in_advance_or_appear() -> None:
     classifier.partial_fit(x[30:], ["all"] * 30)
     assert classifier.classes_.tolist() == ["all", "few", "many", "most"]
     assert set(classifier.predict(x)) <= {"all", "few", "many"}
+
+
+@pytest.mark.parametrize("other", [str, float, bool])
+def test_labels_of_another_type_are_refused_not_merged(other: type) -> None:
+    x, y = digits(40)
+    classifier = LearnerClassifier(value_range=(0, 16), **QUICK)
+    wanted = rf"labels are of types {' and '.join(sorted(['int', other.__name__]))}: use one type"
+    with pytest.raises(UserError, match=wanted):
+        classifier.partial_fit(x, y, classes=y.astype(other))
+    classifier.partial_fit(x[:20], y[:20])
+    with pytest.raises(UserError, match=wanted):
+        classifier.partial_fit(x[20:], y[20:].astype(other))
+    assert classifier.classes_.tolist() == list(range(10))
+    assert classifier.learner_.metrics.steps == 2
 
 
 def test_before_the_first_batch_it_says_what_is_missing() -> None:

@@ -81,8 +81,9 @@ def test_labels_of_an_enum_of_texts_are_the_same_after_loading(tmp_path: Path) -
 
 def test_labels_that_json_cannot_hold_are_refused_when_saving(tmp_path: Path) -> None:
     learner = new()
-    with pytest.warns(UserWarning, match="cannot be saved: use strings"):
+    with pytest.warns(UserWarning, match="cannot be saved: use strings") as said:
         learner.observe(images(torch.arange(10)), [Kind.A] * 10)
+    assert [one.filename for one in said] == [__file__]
     with pytest.raises(UserError, match=r"cannot be saved: use strings"):
         learner.save(tmp_path / "herd")
     assert not (tmp_path / "herd").exists()

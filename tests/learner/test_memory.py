@@ -168,20 +168,20 @@ def test_ids_and_ages_are_kept_in_files(tmp_path: Path) -> None:
 
 def test_images_held_back_or_waiting_are_shown_too(tmp_path: Path) -> None:
     learner = new(memory=80, calibration=20)
-    x, y, ids = told(57)
+    x, y, ids = told(58)
     learner.observe(x, y, ids=ids)
     learner.save(tmp_path / "herd")
     for found in (learner.memory, memory_in(tmp_path / "herd")):
         assert sorted(map(str, found.all_ids)) == sorted(ids)
-        assert (len(found), len(found.held_back), len(found.waiting)) == (50, 5, 2)
-        assert found.waiting.labels == y[-2:]
-        assert found.bytes == 57 * 8 * 8 * 3
+        assert (len(found), len(found.held_back), len(found.waiting)) == (50, 6, 2)
+        assert found.waiting.labels == [y[55], y[57]]
+        assert found.bytes == 58 * 8 * 8 * 3
         shown = found.as_json()
-        assert (shown["held_back"], shown["waiting"]) == (5, 2)
+        assert (shown["held_back"], shown["waiting"]) == (6, 2)
         places = {row["id"]: row["place"] for row in shown["rows"]}
-        assert (places["0-9"], places["0-56"], places["0-0"]) == ("held back", "waiting", "memory")
-    learner.forget(ids=["0-9", "0-56"])
-    assert not {"0-9", "0-56"} & set(learner.memory.all_ids)
+        assert (places["0-8"], places["0-57"], places["0-0"]) == ("held back", "waiting", "memory")
+    learner.forget(ids=["0-8", "0-57"])
+    assert not {"0-8", "0-57"} & set(learner.memory.all_ids)
 
 
 # --- what it forgets ---

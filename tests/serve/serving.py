@@ -34,7 +34,7 @@ PATIENCE = 120
 
 def saved(path: Path, n: int = 13, **options: Any) -> Learner:
     """A learner of n images, written to a file."""
-    learner = Learner("bison", **({"memory": 20, "filters": 2} | options))
+    learner = Learner(**({"method": "bison", "memory": 20, "filters": 2} | options))
     learner.observe(*labelled(n))
     learner.save(path)
     return learner

@@ -88,6 +88,17 @@ def test_unsure_predictions_can_be_rejected(address: str) -> None:
         refused(wrong, 422, "reject_below=", "expected a probability from 0 to 1, such as 0.6")
 
 
+@pytest.mark.filterwarnings("ignore:.*steps were refused")
+def test_lost_weights_are_answered_in_one_line(tmp_path: Path) -> None:
+    saved(tmp_path / "lost", n=40, method="er", lr=1e30)
+    with in_thread(Server(Service(tmp_path / "lost"))) as address:
+        images = [png(labelled(1)[0][0])]
+        answer = requests.post(f"{address}/predict", json={"images": images})
+        refused(answer, 422, "scores are not finite", "lower lr")
+        answer = requests.post(f"{address}/observe", json={"images": images, "labels": ["bison"]})
+        assert answer.json() == {"predicted": [None]}
+
+
 def test_misspelt_fields_are_refused(address: str, server: Server) -> None:
     x, y = labelled(2, seed=1)
     body = {"images": list(map(png, x)), "labels": y, "idz": ["a", "b"]}

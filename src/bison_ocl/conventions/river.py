@@ -15,6 +15,7 @@ except ModuleNotFoundError as error:
 
 from bison_ocl.conventions.rows import Array, to_images
 from bison_ocl.conventions.settings import checked_settings
+from bison_ocl.errors import UserError
 from bison_ocl.learner.learner import Learner
 from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
@@ -71,10 +72,18 @@ class LearnerClassifier(base.Classifier):
     def _image(self, x: Any) -> Array:
         """A batch of one; values by name in a fixed order, 0 for a missing one."""
         if isinstance(x, dict):
-            x = np.array([[float(x.get(name, 0)) for name in self.names or in_order(x)]])
+            x = np.array([[number(name, x.get(name, 0)) for name in self.names or in_order(x)]])
         else:
             x = np.asarray(x)[None]
         return to_images(x, self.image_shape, self.value_range)
+
+
+def number(name: Hashable, value: Any) -> float:
+    """A value as a number, refused by its name if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{name!r} is {value!r:.60}: expected a number") from error
 
 
 def in_order(names: Iterable[Hashable]) -> list[Hashable]:

@@ -26,6 +26,7 @@ except ModuleNotFoundError as error:
 from bison_ocl.conventions.rows import Array, to_images
 from bison_ocl.conventions.settings import checked_settings
 from bison_ocl.errors import UserError
+from bison_ocl.learner.labels.given import plain_labels
 from bison_ocl.learner.learner import Learner
 from bison_ocl.learner.predicting import NotLearned
 from bison_ocl.methods.method import Method
@@ -99,9 +100,10 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         x, y = validate_data(self, x, y, reset=first, allow_nd=True, dtype="numeric")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
+        known = self.classes_ if not first else y if classes is None else classes
+        check_one_type(known, y)
         learner = self._new() if first else self.learner_
         learner.observe(to_images(x, self.image_shape, self.value_range), y)
-        known = self.classes_ if not first else y if classes is None else classes
         # Set last: a failed first call leaves the classifier unfitted.
         self.learner_ = learner
         self.classes_ = np.unique(np.concatenate([known, y]))
@@ -148,6 +150,14 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def check_one_type(known: Any, y: Array) -> None:
+    """Refuse labels of several types: an array of all classes would merge 1 and '1'."""
+    types = {type(label).__name__ for label in [*plain_labels(known), *plain_labels(y)]}
+    if len(types) > 1:
+        found = " and ".join(sorted(types))
+        raise UserError(f"labels are of types {found}: use one type for all labels and classes")
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:

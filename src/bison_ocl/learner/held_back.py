@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,14 @@ EVERY = 10
 """one of so many images may be held back"""
 
 
+def place_in(turn: int) -> int:
+    """Which image of a turn of ten may be held back.
+
+    It is drawn: a fixed place would hold back one label alone of a stream with labels in turn.
+    """
+    return int(EVERY * random.Random(turn).random())
+
+
 @dataclass(frozen=True)
 class HeldBack:
     """At most `room` images, as many of each label as of any other, that no step learns from."""
@@ -20,18 +29,20 @@ class HeldBack:
     room: int
     kept: tuple[Arrival, ...] = ()
     offered: int = 0
+    """images so far; every ten are a turn"""
 
     def share(self, arrivals: Sequence[Arrival]) -> tuple[HeldBack, list[Arrival]]:
-        """With some of the arrivals, and the others: every tenth, if its label has too few."""
+        """With some of the arrivals, and the others: one in ten, if its label has too few."""
         if not self.room:
             return self, list(arrivals)
         held_back, others = self, []
         for arrival in arrivals:
+            turn, place = divmod(held_back.offered, EVERY)
             held_back = replace(held_back, offered=held_back.offered + 1)
-            if held_back.offered % EVERY or not held_back.wants(arrival.label):
-                others.append(arrival)
-            else:
+            if place == place_in(turn) and held_back.wants(arrival.label):
                 held_back = held_back.with_arrival(arrival)
+            else:
+                others.append(arrival)
         return held_back, others
 
     def wants(self, label: Hashable) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ PAUSE = 0.01
 
 
 class NotLearned(UserError):
-    """Nothing to predict from: no step, no label, or no stored image that the rule reads."""
+    """Nothing to predict from: no step, no label, no image that the rule reads, lost weights."""
 
 
 class Predicting:
@@ -108,6 +109,8 @@ def of_now(training: Training) -> Snapshot:
 
 
 def check_answered(scores: Tensor) -> None:
-    """Refuse scores in which no label is possible. scores: [B, labels]"""
+    """Refuse scores in which no label is possible. scores: [B, labels]; −∞ without an image"""
     if bool(scores.isneginf().all(1).any()):
         raise NotLearned("no image is stored to compare with: call observe first")
+    if not bool((scores < inf).all()):
+        raise NotLearned("scores are not finite, training went astray: start again with a lower lr")

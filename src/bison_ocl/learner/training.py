@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -23,6 +21,7 @@ from bison_ocl.learner.held_back import HeldBack
 from bison_ocl.learner.labels.names import Names, with_type
 from bison_ocl.learner.labels.numbers import Labels
 from bison_ocl.learner.origin import Origin
+from bison_ocl.learner.warning import warn
 from bison_ocl.memory.removal import reduced, rows_in_use, without_rejected
 from bison_ocl.state import State
 
@@ -261,11 +260,3 @@ class Training:
         vars(self).update(kept)
         if kept["stepper"] is not None:
             self.start(kept["stepper"])
-
-
-def warn(message: str) -> None:
-    """Warn at the line of the caller's program that called us, however deep inside we are."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("bison_ocl."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)

@@ -79,4 +79,9 @@ def made_by(make: Any, text: str) -> Any:
 
 def timm_model(name: str) -> Any:
     """A pretrained network of timm without its classifier: features [B, d]."""
-    return import_module("timm").create_model(name, pretrained=True, num_classes=0)
+    try:
+        timm = import_module("timm")
+    except ModuleNotFoundError as error:
+        missing = f"{error.name} missing: pip install timm"
+        raise UserError(f"--backbone timm:{name}: {missing}") from error
+    return timm.create_model(name, pretrained=True, num_classes=0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import itertools
-import warnings
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 from bison_ocl.errors import UserError
 from bison_ocl.learner.labels.names import Names, decode, encode, with_type
+from bison_ocl.learner.warning import warn
 
 
 class Labels:
@@ -97,7 +97,7 @@ class Labels:
             encode(label)
         except UserError as error:
             if self._fit_for_files:
-                warnings.warn(str(error), stacklevel=2)
+                warn(str(error))
             self._fit_for_files = False
 
     def encoded(self) -> list[Any]:
