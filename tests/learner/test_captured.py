@@ -19,6 +19,7 @@ from bison_ocl import Learner, tree
 from bison_ocl.engine import capture
 from bison_ocl.engine.capture import Captured, replayed
 from bison_ocl.engine.execution import Execution
+from bison_ocl.errors import UserError
 from bison_ocl.files import checkpoint
 from bison_ocl.methods import METHODS
 from bison_ocl.methods.method import Method
@@ -214,7 +215,10 @@ def test_a_copy_goes_its_own_way(copied: Callable[[Any], Any], device: str) -> N
 def test_steps_are_refused_where_they_happen_and_warned_of_later(device: str) -> None:
     one = learner(device, True, "er", lr=1e30)
     one.observe(*herd(60))
-    with pytest.warns(UserWarning, match="steps were refused"):
+    with (
+        pytest.warns(UserWarning, match="steps were refused"),
+        pytest.raises(UserError, match="scores are not finite because training diverged"),
+    ):
         one.predict(images(torch.arange(2)))
     assert all(leaf.isfinite().all() for leaf in tree.leaves(state(one).net))
 

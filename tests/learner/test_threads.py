@@ -82,6 +82,19 @@ def test_a_copy_of_a_learner_goes_its_own_way(copied: Callable[[Any], Any], own:
     assert same(everything(other), everything(learner))
 
 
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_predicts_from_the_same_snapshot(copied: Callable[[Any], Any]) -> None:
+    learner = new(memory=300)
+    learner.observe(*herd(300))
+    x, _ = herd(20, seed=1)
+    learner.predict(x)
+    learner.observe(*herd(10, seed=2))  # not enough steps for a new snapshot
+    predicted = copied(learner).predict_proba(x)
+    np.testing.assert_array_equal(predicted, learner.predict_proba(x))
+    renewed = pickle.loads(pickle.dumps(learner)).predict_proba(x)
+    assert np.abs(predicted - renewed).max() > 1e-4  # a pickle holds no snapshot
+
+
 def test_a_deep_copy_is_of_one_moment_while_another_thread_learns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

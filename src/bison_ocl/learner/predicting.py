@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from math import inf
 
@@ -80,8 +81,17 @@ class Predicting:
         if self.snapshot is not None:
             self.snapshot = self._taken(training) if training.knows else None
 
+    def __copy__(self) -> Predicting:
+        """A copy predicts the same: it shares the snapshot, which never changes."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self) | {"asked": False})
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Predicting:
+        return copy.copy(self)
+
     def __getstate__(self) -> dict[str, object]:
-        """For copies and pickles: the temperature, without the snapshot, which is taken again."""
+        """For pickles: the temperature, without the snapshot, which is taken again."""
         return vars(self) | {"snapshot": None, "asked": False}
 
 
@@ -113,4 +123,4 @@ def check_answered(scores: Tensor) -> None:
     if bool(scores.isneginf().all(1).any()):
         raise NotLearned("no image is stored to compare with: call observe first")
     if not bool((scores < inf).all()):
-        raise NotLearned("scores are not finite, training went astray: start again with a lower lr")
+        raise NotLearned("scores are not finite because training diverged: start again with a lower lr")
