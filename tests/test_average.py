@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
+import bison_ocl.learner.origin
+import bison_ocl.learner.training
 from bison_ocl import Learner, UserError, tree
 from bison_ocl.engine import capture
 from bison_ocl.engine.capture import Captured
@@ -21,11 +24,12 @@ from bison_ocl.methods import METHODS
 from bison_ocl.methods.er import ER
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured, settings_of
+from bison_ocl.methods.start import first_state
 from bison_ocl.nets.average import flat, unflat
 from bison_ocl.state import State
 from bison_ocl.stream.class_incremental import class_incremental
 from tests.contract.test_resume import Stop, Watcher, dataset
-from tests.learners import backbone, everything, herd, new, quick_settings, state
+from tests.learners import backbone, everything, herd, new, state
 from tests.test_refused import SICK_SEED, SICK_STEP, sick
 from tests.tiny import begin, images, same, snapshot, stream, without_a_graph
 
@@ -178,23 +182,22 @@ def test_the_model_of_a_run_predicts_by_the_average() -> None:
 # --- learners ---
 
 
-def small_rounds(name: str) -> dict[str, int]:
-    """Few rounds over the memory; the network is the caller's own."""
-    return {key: value for key, value in quick_settings(name).items() if key != "filters"}
-
-
 @pytest.mark.parametrize("name", AVERAGED)
-def test_it_grows_with_the_heads(name: str) -> None:
+def test_it_grows_with_the_heads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As one born with heads that large, a class met later included."""
-    one, other = (new(name, average=DECAY, **small_rounds(name)) for _ in range(2))
-    for learner in (one, other):
+    precise = partial(first_state, dtype=torch.float64)
+    monkeypatch.setattr(bison_ocl.learner.origin, "first_state", precise)
+    learners = []
+    for rows in (2, 32):
+        monkeypatch.setattr(bison_ocl.learner.training, "FIRST_CAPACITY", rows)
+        learner = new(name, average=DECAY, backbone=None, filters=1)
         learner.observe(*herd(30))
-    other._training.with_room_for(16)
-    for learner in (one, other):
         learner.observe(images(torch.arange(20) % 12, seed=3), range(20))
-    assert state(one).classes >= 16
-    other._training.with_room_for(state(one).classes)
-    torch.testing.assert_close(average(state(one)), average(state(other)), rtol=1e-6, atol=1e-7)
+        learners.append(learner)
+    one, other = map(state, learners)
+    assert (one.classes, other.classes) == (32, 32)
+    torch.testing.assert_close(average(one), average(other), rtol=1e-6, atol=1e-8)
+    assert not torch.equal(average(one), flat(one.net))
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -118,6 +118,11 @@ def test_what_none_of_several_items_holds_is_refused(wanted: Wanted, why: str) -
             "bison: beta=much: expected a finite",
         ),
         ("table1", Wanted(settings=(("joint", "true"),)), "mir: joint=true: the stream's pass"),
+        (
+            "beyond",
+            Wanted(methods=["er"], settings=(("average", "0"),)),
+            "er: --also averaged needs averaged weights",
+        ),
         ("feature-enhancement", Wanted(methods=["onpro"], memory=[1000]), "has no cell"),
     ],
 )

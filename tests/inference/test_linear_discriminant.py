@@ -103,6 +103,16 @@ def test_equals_a_naive_loop(name: str) -> None:
     torch.testing.assert_close(found, naive(memory, z, 5, rule), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(("name", "shrinkage"), [("ld", 3), ("ld-centred", 1)])
+@pytest.mark.parametrize("views", ["", "-mirror", "-crop"])
+def test_the_shrinkage_of_each_name_is_the_documented_one(
+    name: str, views: str, shrinkage: float
+) -> None:
+    rule = RULES[name + views]
+    assert isinstance(rule, LinearDiscriminant)
+    assert rule.shrinkage == shrinkage
+
+
 def test_agrees_with_scikit_learn() -> None:
     """Its shrinkage s gives (1 − s)·Σ + s·m·I, so ours is s = 3/4, with four times its scores.
 

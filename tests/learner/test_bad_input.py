@@ -13,7 +13,9 @@ import torch
 import bison_ocl
 from bison_ocl import Learner, UserError
 from bison_ocl.methods import METHODS, method_class
+from bison_ocl.methods.bison import Bison
 from bison_ocl.methods.er import ER
+from bison_ocl.methods.gdumb.gdumb import GDumb
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
 from tests.learners import everything, herd, new, state, trained
@@ -267,6 +269,32 @@ def test_classes_of_the_package_are_methods_too() -> None:
 def test_what_is_no_method_is_refused(method: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         Learner(method, **settings)
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        (ER(average=1.5), "average=1.5: expected a number from 0 to below 1"),
+        (ER(average=float("nan")), "average=nan: expected a finite number"),
+        (Mine(weight=float("inf")), "weight=inf: expected a finite number"),
+        (GDumb(average=0.9), "average has no effect on gdumb: leave it out"),
+        (Bison(lambda_=float("inf")), "lambda=inf: expected a finite number"),
+    ],
+)
+def test_settings_of_an_object_are_checked_as_those_by_name(method: Method, message: str) -> None:
+    """An average with decay NaN would make every prediction NaN."""
+    with pytest.raises(UserError, match=f"^{message}"):
+        Learner(method)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layered(ER):
+    title = "Layered"
+    widths: tuple[int, ...] = (3,)
+
+
+def test_fields_that_no_name_can_set_are_the_objects_own_business() -> None:
+    assert Learner(Layered(widths=(5, 7))).method == Layered(widths=(5, 7))
 
 
 def test_no_images_in_a_list_are_no_images() -> None:

@@ -10,6 +10,7 @@ import torch
 
 from bison_ocl import Learner, UserError
 from bison_ocl.batch import to_float
+from bison_ocl.engine.step import Engine
 from bison_ocl.files import checkpoint
 from bison_ocl.inference.rules import RULES
 from bison_ocl.learner.calibration import by_rule
@@ -35,8 +36,12 @@ def test_a_rule_reads_the_network_and_the_memory(rule: str, tmp_path: Path) -> N
 
 
 def test_rules_also_read_the_network_that_gdumb_trains_when_asked() -> None:
-    learner = trained("gdumb", rule="ld", epochs=1)
-    assert set(learner.predict(images(torch.arange(4)))) <= set(ANIMALS)
+    learner, x = trained("gdumb", rule="ld", epochs=1), images(torch.arange(8))
+    me, engine = state(learner), Engine(learner.method)
+    net = learner.method.network(me, engine.summarise(me))
+    scores = RULES["ld"].scores(net, RULES["ld"].summarise(net, me.memory, me.classes), to_float(x))
+    shares = scores[:, : len(learner.labels)].softmax(1)
+    assert torch.equal(torch.from_numpy(learner.predict_proba(x)), shares)
 
 
 @pytest.mark.parametrize("said", ["lda", 3, ["ld"]])

@@ -21,7 +21,7 @@ from bison_ocl.inference.rules import RULES
 from bison_ocl.methods import method_class
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.outside import check_method
-from bison_ocl.methods.settings import built
+from bison_ocl.methods.settings import built, checked_method
 from bison_ocl.methods.start import check_memory
 from bison_ocl.nets.module import Normalise
 from bison_ocl.nets.precision import checked_precision
@@ -166,7 +166,7 @@ def method_of(method: object, settings: dict[str, Any]) -> Method:
         if settings:
             given = ", ".join(settings)
             raise UserError(f"{given}: give settings to {type(method).__name__}(...) itself")
-        return method
+        return checked_method(method)
     if not isinstance(method, str | type):
         raise UserError(f"method={method!r}: expected a name, such as 'bison', or a class")
     found = method_class(method) if isinstance(method, str) else method

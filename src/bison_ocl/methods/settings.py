@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from bison_ocl.errors import UserError, unknown
@@ -35,10 +35,29 @@ def built(
         shown = key.rstrip("_")
         if shown not in names:
             raise UserError(unknown(f"setting of {name}", shown, [*names, *others]))
-        values[names[shown]] = typed(shown, value, hints[names[shown]])
-        if shown in found.ignores and values[names[shown]] != getattr(found, names[shown]):
-            raise UserError(f"{shown} has no effect on {name}: leave it out")
+        values[names[shown]] = accepted(found, names[shown], value, hints[names[shown]])
     return found(**values)
+
+
+def checked_method(method: Method) -> Method:
+    """A method from a call of its class, with settings that it also accepts by name.
+
+    Fields of other types, which no name can set, are the class's own business.
+    """
+    found = type(method)
+    hints = get_type_hints(found, include_extras=True)
+    names = [field.name for field in fields(method) if field.init and is_typed(hints[field.name])]
+    values = {name: accepted(found, name, getattr(method, name), hints[name]) for name in names}
+    return replace(method, **values)
+
+
+def accepted(found: type[Method], name: str, value: Any, hint: Any) -> Any:
+    """The value of a field of a class, refused out of bounds or where the method ignores it."""
+    shown = name.rstrip("_")
+    value = typed(shown, value, hint)
+    if shown in found.ignores and value != getattr(found, name):
+        raise UserError(f"{shown} has no effect on {name_of(found)}: leave it out")
+    return value
 
 
 def parse(assignments: Sequence[str]) -> dict[str, str]:
@@ -78,6 +97,12 @@ def typed(name: str, value: Any, hint: Any) -> Any:
         if not bound.holds(number):
             raise UserError(f"{name}={number:g}: expected {bound.words}")
     return number
+
+
+def is_typed(hint: Any) -> bool:
+    """Whether `typed` knows the type of a setting."""
+    kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return kind in WORDS or get_origin(hint) is Literal
 
 
 WORDS = {

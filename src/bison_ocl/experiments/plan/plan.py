@@ -173,11 +173,12 @@ def adapted(cell: Cell, settings: Settings, reads: Sequence[str]) -> Cell:
 
 
 def check_settings(cell: Cell) -> None:
-    """Refuse settings that the method of a cell does not accept."""
+    """Refuse settings that the method of a cell, or one of its readouts, does not accept."""
+    from bison_ocl.experiments.train.also import check_also
     from bison_ocl.methods.settings import configured
 
     try:
-        configured(cell.method, cell.data, dict(cell.settings))
+        check_also(cell.also, configured(cell.method, cell.data, dict(cell.settings)))
     except UserError as error:
         raise UserError(f"{cell.method}: {error}") from error
 
