@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from bison_ocl import Learner
+from bison_ocl.experiments.plan.plan import Wanted, plan
+from bison_ocl.methods import registered_name
 from bison_ocl.methods.outside import REGISTERED
 from bison_ocl.report.study.looks import look_of
 from tests.cli.calling import Call, refused
@@ -122,6 +124,34 @@ def test_a_file_joins_an_item_of_the_paper(call: Call, mine: Path, tmp_path: Pat
     assert said.status == 0, said
     cells = [line.split()[0] for line in said.out.splitlines()]
     assert cells.count("mine") == cells.count("er") > 1
+
+
+@pytest.mark.parametrize(
+    ("item", "data", "settings", "also"),
+    [
+        ("table1", "split-cifar10", {}, "ncm"),
+        ("beyond", "split-cifar10", {"average": "0.995"}, "averaged+ld-mirror"),
+        ("feature-enhancement", "split-cifar100", {"filters": "64", "buffer_batch": "64"}, ""),
+        ("sensitivity", "split-cifar10", {}, ""),
+    ],
+)
+def test_a_file_has_the_settings_and_readouts_of_an_item(
+    item: str, data: str, settings: dict[str, str], also: str, mine: Path
+) -> None:
+    name = registered_name(f"{mine}:Mine")
+    cells = plan(item, Wanted(methods=[name], data=[data])).cells
+    own = [cell for cell in cells if cell.method == name]
+    assert own
+    assert all(dict(cell.settings) == settings for cell in own)
+    assert all(also in cell.also if also else not cell.also for cell in own)
+
+
+def test_a_file_without_a_memory_has_no_readouts(mine: Path) -> None:
+    text = mine.read_text("utf-8").replace('title = "Mine"', 'title = "Mine"\n    replays = False')
+    mine.write_text(text, "utf-8")
+    name = registered_name(f"{mine}:Mine")
+    cells = plan("table1", Wanted(methods=[name])).cells
+    assert {cell.also for cell in cells if cell.method == name} == {()}
 
 
 def test_records_of_a_file_are_told_by_themselves(call: Call, mine: Path, tmp_path: Path) -> None:

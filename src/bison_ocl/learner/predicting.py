@@ -123,4 +123,5 @@ def check_answered(scores: Tensor) -> None:
     if bool(scores.isneginf().all(1).any()):
         raise NotLearned("no image is stored to compare with: call observe first")
     if not bool((scores < inf).all()):
-        raise NotLearned("scores are not finite because training diverged: start again with a lower lr")
+        why = "scores are not finite because training diverged"
+        raise NotLearned(f"{why}: start again with a lower lr")

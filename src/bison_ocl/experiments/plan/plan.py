@@ -96,11 +96,37 @@ def narrowed(name: str, cells: Sequence[Cell], wanted: Wanted) -> Plan:
 
 
 def joining(cells: Sequence[Cell], methods: Sequence[str]) -> Iterator[Cell]:
-    """The cells of methods from outside the package, which join an item everywhere."""
-    for name in methods:
-        if name in REGISTERED:
-            places = ((one.data, one.memory, one.stream) for one in cells if one.memory)
-            yield from (Cell(name, data, memory, stream=stream) for data, memory, stream in places)
+    """The cells of methods from outside the package, which join an item everywhere.
+
+    They have the settings that all cells of the item have, such as a large backbone, and every
+    readout of it that applies to them.
+    """
+    replaying = [cell for cell in cells if cell.memory]
+    settings = in_all([cell.settings for cell in replaying])
+    also = dict.fromkeys(name for cell in replaying for name in cell.also)
+    for method in methods:
+        if method in REGISTERED:
+            reads = settings_read_by(method)
+            own = tuple((name, value) for name, value in settings if name in reads)
+            readouts = applicable(tuple(also), method, own)
+            yield from (
+                replace(one, method=method, settings=own, also=readouts) for one in replaying
+            )
+
+
+def in_all(several: Sequence[Settings]) -> Settings:
+    """The settings of the first that all others have, too."""
+    first, *others = several or [()]
+    return tuple(one for one in first if all(one in other for other in others))
+
+
+def applicable(also: tuple[str, ...], method: str, settings: Settings) -> tuple[str, ...]:
+    """The readouts that apply to a method with these settings."""
+    from bison_ocl.experiments.train.also import fault
+    from bison_ocl.methods.settings import configured
+
+    chosen = configured(method, None, dict(settings))
+    return tuple(name for name in also if fault(name, chosen) is None)
 
 
 def check(kind: str, asked: Iterable[str], known: Iterable[str]) -> None:
