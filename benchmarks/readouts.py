@@ -25,6 +25,7 @@ from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.train import devices
 from bison_ocl.inference.rules import RULES
+from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
 from bison_ocl.methods.start import first_state
 from bison_ocl.state import State
@@ -39,8 +40,8 @@ READ = (
 AVERAGE = "0.995"
 
 
-def measured(name: str, stream: Stream, memory: int, seed: int, device: str) -> dict[str, float]:
-    """AA in percent by every rule, on the averaged weights of a new run."""
+def trained(name: str, stream: Stream, memory: int, seed: int, device: str) -> State:
+    """The state of a new run after the last task."""
     data = stream.dataset
     method = configured(name, data.name, {"average": AVERAGE})
     execution = Execution(device, "bf16")
@@ -52,10 +53,15 @@ def measured(name: str, stream: Stream, memory: int, seed: int, device: str) -> 
         for batch in stream.batches(task, method.stream_batch):
             stepper.step(batch)
         stepper.end_task()
-    return dict(read(Engine(method), stepper.me.averaged(), stream))
+    return stepper.me
 
 
-def read(engine: Engine, me: State, stream: Stream) -> Iterator[tuple[str, float]]:
+def read(me: State, method: Method, stream: Stream) -> dict[str, float]:
+    """AA in percent by every rule, on averaged weights."""
+    return dict(by_rule(Engine(method), me.averaged(), stream))
+
+
+def by_rule(engine: Engine, me: State, stream: Stream) -> Iterator[tuple[str, float]]:
     """Each rule, and the mean over tasks of the accuracy on their test images."""
     test = stream.test(stream.tasks - 1)
     for rule in READ:
@@ -78,6 +84,7 @@ def main() -> None:
         data = devices.resident(load(name, asked.data_dir), device)
         for seed in parse_seeds(seeds):
             stream = stream_of(DEFAULT, data, seed)
+            me = trained(asked.method, stream, int(memory), seed, device)
             row: dict[str, Any] = {
                 "method": asked.method,
                 "data": name,
@@ -85,7 +92,7 @@ def main() -> None:
                 "seed": seed,
                 "average": AVERAGE,
                 "precision": "bf16",
-                "AA": measured(asked.method, stream, int(memory), seed, device),
+                "AA": read(me, configured(asked.method, name, {}), stream),
                 "environment": vars(environment(device)),
                 "commit": commit(),
             }
