@@ -8,9 +8,10 @@ that have it, or not if it has no value (`old_logits=`). The seeds of a cell are
 makes three, whose records are there as each ends. All entries share one pool of processes, so the
 GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are skipped;
 records are appended as units finish. Runs that another item in OUT holds are not trained either but
-copied at the end, with the FINE-TUNE references that the item needs; times never are. A failing
-unit is reported and does not stop the others. One that was killed goes on from its last task when
-the same command is repeated. --plan lists the units; --until SECONDS starts none later.
+copied, at the start and at the end, with the FINE-TUNE references that the item needs; times never
+are. A failing unit is reported and does not stop the others. One that was killed goes on from its
+last task when the same command is repeated. --plan lists the units; --until SECONDS starts none
+later.
 
 Side by side, processes of CUDA's MPS finish sooner in all, but each one later: GDumb's thousands of
 short steps suffer most, so give it few neighbours. Each process believes in its share of the GPU's
@@ -159,6 +160,7 @@ def main() -> None:
     if arguments.plan:
         print(*map(described, pool.todo), sep="\n")
         return
+    pool.copy()
     if pool.todo:
         end = time.monotonic() + arguments.until
         local.carry_out(
@@ -170,7 +172,7 @@ def main() -> None:
             go_on=lambda: time.monotonic() < end,
         )
         say(f"{pool.waiting} units were not started")
-    pool.copy()
+        pool.copy()  # what these units trained for several items
 
 
 if __name__ == "__main__":

@@ -87,6 +87,22 @@ def test_references_that_another_item_has_are_copied_too(tmp_path: Path) -> None
     assert [(one.method, one.seed) for one in copied] == [("finetune", 0), ("bison", 0)]
 
 
+def test_a_command_that_is_stopped_has_copied_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    keep_main_table(tmp_path)
+    words = ["measure", "ablation:bison:0:split-miniimagenet", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(measure.local, "carry_out", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        measure.main()
+    copied = read(tmp_path / "ablation" / RESULTS)
+    assert [(one.method, one.seed) for one in copied] == [("finetune", 0), ("bison", 0)]
+
+
 def test_times_are_measured_though_another_entry_trains_the_same_runs(tmp_path: Path) -> None:
     entries = ["table1:er:0:split-cifar10:1000", "time:er:0:split-cifar10"]
     pool = Pool(entries, tmp_path, device="cpu", precision="fp32")
