@@ -40,10 +40,21 @@ from bison_ocl.experiments.records.ledger import Ledger
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.train.runner import Job
 
+FORM = "ITEM:METHODS:SEEDS:DATA[:MEMORIES[:SETTING=VALUE]]"
+
+
+def parts_of(entry: str) -> list[str]:
+    """The parts of an entry, refused if they are too few, too many or no memory sizes."""
+    parts = entry.split(":")
+    sizes = parts[4].split(",") if len(parts) > 4 else []
+    if not 4 <= len(parts) <= 6 or not all(size.isdecimal() for size in sizes):
+        raise UserError(f"{entry}: expected {FORM}, such as table1:er,pcr:0-4:split-cifar10:500")
+    return parts
+
 
 def wanted(entry: str) -> tuple[str, Wanted]:
     """The item of an entry, and what of it is wanted."""
-    item, methods, seeds, data, *rest = entry.split(":")
+    item, methods, seeds, data, *rest = parts_of(entry)
     sizes = [int(size) for size in rest[0].split(",")] if rest else []
     return item, Wanted(parse_seeds(seeds), methods.split(","), data.split(","), sizes)
 
@@ -62,7 +73,7 @@ def say(text: str) -> None:
 def apart(entries: Iterable[str]) -> Iterator[str]:
     """One entry per part of the seeds: `0/1/2` is three."""
     for entry in entries:
-        item, methods, seeds, *rest = entry.split(":")
+        item, methods, seeds, *rest = parts_of(entry)
         yield from (":".join((item, methods, part, *rest)) for part in seeds.split("/"))
 
 
@@ -91,9 +102,12 @@ class Pool:
     def _units(self, entry: str, chosen: Plan, inventory: Inventory) -> Iterator[Job]:
         """Units of an entry, without the runs that an earlier one has; times are not shared."""
         sharing = chosen.name if chosen.item.alone else ""
-        for job, missing in inventory.missing:
-            if not asks_for(entry, job):
-                continue
+        asked = [pair for pair in inventory.missing if asks_for(entry, pair[0])]
+        if not asked:
+            raise UserError(
+                f"{entry}: no cell has this setting; a default has no value, as `beta=`"
+            )
+        for job, missing in asked:
             left = [spec for spec in missing if (sharing, spec.identity) not in self._planned]
             self._planned |= {(sharing, spec.identity) for spec in left}
             for unit in units(job, left, together=len(chosen.seeds) > 1):
@@ -146,14 +160,17 @@ def main() -> None:
     parser.add_argument("--until", type=float, default=inf, metavar="SECONDS")
     parser.add_argument("--plan", action="store_true")
     arguments = parser.parse_args()
-    pool = Pool(
-        arguments.entries,
-        arguments.out,
-        device="cuda" if torch.cuda.is_available() else "cpu",
-        precision=arguments.precision,
-        data_dir=arguments.data_dir,
-        seeds_at_once=arguments.seeds_at_once,
-    )
+    try:
+        pool = Pool(
+            arguments.entries,
+            arguments.out,
+            device="cuda" if torch.cuda.is_available() else "cpu",
+            precision=arguments.precision,
+            data_dir=arguments.data_dir,
+            seeds_at_once=arguments.seeds_at_once,
+        )
+    except UserError as error:
+        parser.error(str(error))
     if pool.alone and arguments.processes > 1:
         parser.error("an item that measures the machine needs --processes 1")
     say(f"{len(pool.todo)} units to do")

@@ -53,6 +53,29 @@ def test_two_units_that_would_share_a_folder_are_refused(tmp_path: Path) -> None
         Pool(entries, tmp_path, device="cpu", precision="fp32")
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("table1:ocm:0:split-cifar10:500:old_logits=set", "no cell has this setting"),
+        ("table1:er:0", "expected ITEM:METHODS:SEEDS:DATA"),
+        ("table1:er:0:split-cifar10:old_logits=", "expected ITEM:METHODS:SEEDS:DATA"),
+        ("table1:ocn:0:split-cifar10", "ocm"),
+    ],
+)
+def test_an_entry_that_names_nothing_is_refused_in_one_line(
+    entry: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["measure", entry, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        measure.main()
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err.splitlines()[-1]
+
+
 def keep_main_table(out: Path) -> None:
     """Records of FINE-TUNE and BISON in the main table, as a GPU leaves them."""
     for found in records("table1", seeds=2):
