@@ -87,6 +87,8 @@ class Pool:
         """units not yet started"""
         self.alone = False
         """whether a unit measures the machine"""
+        self.again = 0
+        """runs to do that have a record, without all of the item's readouts"""
         self._planned: set[tuple[str, str]] = set()
         how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
         self._plans = [plan(*wanted(entry)) for entry in apart(entries)]
@@ -110,6 +112,7 @@ class Pool:
         for job, missing in asked:
             left = [spec for spec in missing if (sharing, spec.identity) not in self._planned]
             self._planned |= {(sharing, spec.identity) for spec in left}
+            self.again += sum(spec.identity in inventory.ledger.records for spec in left)
             for unit in units(job, left, together=len(chosen.seeds) > 1):
                 if unit.out in self.ledgers:
                     raise UserError(f"two entries share {described(unit)}: put its seeds into one")
@@ -174,6 +177,8 @@ def main() -> None:
     if pool.alone and arguments.processes > 1:
         parser.error("an item that measures the machine needs --processes 1")
     say(f"{len(pool.todo)} units to do")
+    if pool.again:
+        say(f"{pool.again} runs of them have a record that lacks readouts: they train again")
     if arguments.plan:
         print(*map(described, pool.todo), sep="\n")
         return

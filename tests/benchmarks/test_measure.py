@@ -100,6 +100,18 @@ def test_runs_that_another_item_has_are_copied_not_trained(
     ]
 
 
+def test_runs_that_train_again_for_a_readout_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for found in records("table1", seeds=2):
+        if found.method == "er" and found.memory == 1000:
+            append(tmp_path / "table1" / RESULTS, replace(found, precision="bf16", also={}))
+    entry = "table1:er:0-2:split-miniimagenet:1000"
+    monkeypatch.setattr(sys, "argv", ["measure", entry, "--out", str(tmp_path), "--plan"])
+    measure.main()
+    assert "2 runs of them have a record that lacks readouts" in capsys.readouterr().out
+
+
 def test_references_that_another_item_has_are_copied_too(tmp_path: Path) -> None:
     keep_main_table(tmp_path)
     entry = "ablation:bison:0:split-miniimagenet"
