@@ -8,9 +8,10 @@ that have it, or not if it has no value (`old_logits=`). The seeds of a cell are
 makes three, whose records are there as each ends. All entries share one pool of processes, so the
 GPU never waits for the last cell of an entry. Runs that OUT/ITEM/results.jsonl holds are skipped;
 records are appended as units finish. Runs that another item in OUT holds are not trained either but
-copied at the end, with the FINE-TUNE references that the item needs; times never are. A failing
-unit is reported and does not stop the others. One that was killed goes on from its last task when
-the same command is repeated. --plan lists the units; --until SECONDS starts none later.
+copied, at the start and at the end, with the FINE-TUNE references that the item needs; times never
+are. A failing unit is reported and does not stop the others. One that was killed goes on from its
+last task when the same command is repeated. --plan lists the units; --until SECONDS starts none
+later.
 
 Side by side, processes of CUDA's MPS finish sooner in all, but each one later: GDumb's thousands of
 short steps suffer most, so give it few neighbours. Each process believes in its share of the GPU's
@@ -39,10 +40,21 @@ from bison_ocl.experiments.records.ledger import Ledger
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.experiments.train.runner import Job
 
+FORM = "ITEM:METHODS:SEEDS:DATA[:MEMORIES[:SETTING=VALUE]]"
+
+
+def parts_of(entry: str) -> list[str]:
+    """The parts of an entry, refused if they are too few, too many or no memory sizes."""
+    parts = entry.split(":")
+    sizes = parts[4].split(",") if len(parts) > 4 else []
+    if not 4 <= len(parts) <= 6 or not all(size.isdecimal() for size in sizes):
+        raise UserError(f"{entry}: expected {FORM}, such as table1:er,pcr:0-4:split-cifar10:500")
+    return parts
+
 
 def wanted(entry: str) -> tuple[str, Wanted]:
     """The item of an entry, and what of it is wanted."""
-    item, methods, seeds, data, *rest = entry.split(":")
+    item, methods, seeds, data, *rest = parts_of(entry)
     sizes = [int(size) for size in rest[0].split(",")] if rest else []
     return item, Wanted(parse_seeds(seeds), methods.split(","), data.split(","), sizes)
 
@@ -61,7 +73,7 @@ def say(text: str) -> None:
 def apart(entries: Iterable[str]) -> Iterator[str]:
     """One entry per part of the seeds: `0/1/2` is three."""
     for entry in entries:
-        item, methods, seeds, *rest = entry.split(":")
+        item, methods, seeds, *rest = parts_of(entry)
         yield from (":".join((item, methods, part, *rest)) for part in seeds.split("/"))
 
 
@@ -75,6 +87,8 @@ class Pool:
         """units not yet started"""
         self.alone = False
         """whether a unit measures the machine"""
+        self.again = 0
+        """runs to do that have a record, without all of the item's readouts"""
         self._planned: set[tuple[str, str]] = set()
         how: Options = {"checkpoint_every": 1e9, **options}  # type: ignore[typeddict-item]
         self._plans = [plan(*wanted(entry)) for entry in apart(entries)]
@@ -90,11 +104,15 @@ class Pool:
     def _units(self, entry: str, chosen: Plan, inventory: Inventory) -> Iterator[Job]:
         """Units of an entry, without the runs that an earlier one has; times are not shared."""
         sharing = chosen.name if chosen.item.alone else ""
-        for job, missing in inventory.missing:
-            if not asks_for(entry, job):
-                continue
+        asked = [pair for pair in inventory.missing if asks_for(entry, pair[0])]
+        if not asked:
+            raise UserError(
+                f"{entry}: no cell has this setting; a default has no value, as `beta=`"
+            )
+        for job, missing in asked:
             left = [spec for spec in missing if (sharing, spec.identity) not in self._planned]
             self._planned |= {(sharing, spec.identity) for spec in left}
+            self.again += sum(spec.identity in inventory.ledger.records for spec in left)
             for unit in units(job, left, together=len(chosen.seeds) > 1):
                 if unit.out in self.ledgers:
                     raise UserError(f"two entries share {described(unit)}: put its seeds into one")
@@ -145,20 +163,26 @@ def main() -> None:
     parser.add_argument("--until", type=float, default=inf, metavar="SECONDS")
     parser.add_argument("--plan", action="store_true")
     arguments = parser.parse_args()
-    pool = Pool(
-        arguments.entries,
-        arguments.out,
-        device="cuda" if torch.cuda.is_available() else "cpu",
-        precision=arguments.precision,
-        data_dir=arguments.data_dir,
-        seeds_at_once=arguments.seeds_at_once,
-    )
+    try:
+        pool = Pool(
+            arguments.entries,
+            arguments.out,
+            device="cuda" if torch.cuda.is_available() else "cpu",
+            precision=arguments.precision,
+            data_dir=arguments.data_dir,
+            seeds_at_once=arguments.seeds_at_once,
+        )
+    except UserError as error:
+        parser.error(str(error))
     if pool.alone and arguments.processes > 1:
         parser.error("an item that measures the machine needs --processes 1")
     say(f"{len(pool.todo)} units to do")
+    if pool.again:
+        say(f"{pool.again} runs of them have a record that lacks readouts: they train again")
     if arguments.plan:
         print(*map(described, pool.todo), sep="\n")
         return
+    pool.copy()
     if pool.todo:
         end = time.monotonic() + arguments.until
         local.carry_out(
@@ -170,7 +194,7 @@ def main() -> None:
             go_on=lambda: time.monotonic() < end,
         )
         say(f"{pool.waiting} units were not started")
-    pool.copy()
+        pool.copy()  # what these units trained for several items
 
 
 if __name__ == "__main__":

@@ -53,6 +53,29 @@ def test_two_units_that_would_share_a_folder_are_refused(tmp_path: Path) -> None
         Pool(entries, tmp_path, device="cpu", precision="fp32")
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("table1:ocm:0:split-cifar10:500:old_logits=set", "no cell has this setting"),
+        ("table1:er:0", "expected ITEM:METHODS:SEEDS:DATA"),
+        ("table1:er:0:split-cifar10:old_logits=", "expected ITEM:METHODS:SEEDS:DATA"),
+        ("table1:ocn:0:split-cifar10", "ocm"),
+    ],
+)
+def test_an_entry_that_names_nothing_is_refused_in_one_line(
+    entry: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["measure", entry, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        measure.main()
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err.splitlines()[-1]
+
+
 def keep_main_table(out: Path) -> None:
     """Records of FINE-TUNE and BISON in the main table, as a GPU leaves them."""
     for found in records("table1", seeds=2):
@@ -77,12 +100,40 @@ def test_runs_that_another_item_has_are_copied_not_trained(
     ]
 
 
+def test_runs_that_train_again_for_a_readout_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for found in records("table1", seeds=2):
+        if found.method == "er" and found.memory == 1000:
+            append(tmp_path / "table1" / RESULTS, replace(found, precision="bf16", also={}))
+    entry = "table1:er:0-2:split-miniimagenet:1000"
+    monkeypatch.setattr(sys, "argv", ["measure", entry, "--out", str(tmp_path), "--plan"])
+    measure.main()
+    assert "2 runs of them have a record that lacks readouts" in capsys.readouterr().out
+
+
 def test_references_that_another_item_has_are_copied_too(tmp_path: Path) -> None:
     keep_main_table(tmp_path)
     entry = "ablation:bison:0:split-miniimagenet"
     pool = Pool([entry], tmp_path, device="cpu", precision="bf16")
     assert len(pool.todo) == 5
     pool.copy()
+    copied = read(tmp_path / "ablation" / RESULTS)
+    assert [(one.method, one.seed) for one in copied] == [("finetune", 0), ("bison", 0)]
+
+
+def test_a_command_that_is_stopped_has_copied_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    keep_main_table(tmp_path)
+    words = ["measure", "ablation:bison:0:split-miniimagenet", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(measure.local, "carry_out", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        measure.main()
     copied = read(tmp_path / "ablation" / RESULTS)
     assert [(one.method, one.seed) for one in copied] == [("finetune", 0), ("bison", 0)]
 
