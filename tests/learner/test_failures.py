@@ -112,8 +112,9 @@ def test_a_call_that_fails_leaves_the_learner_as_it_was(
         for _ in range(4):
             learner.observe(*herd(10))
         learner.observe(x[:6], y[:6])
+        labels = learner.labels  # which takes the snapshot that files hold
     calls: dict[str, tuple[Any, ...]] = {"observe": (x[6:], y[6:])}
-    before, labels = on_disk(disturbed, tmp_path / "before"), disturbed.labels
+    before = on_disk(disturbed, tmp_path / "before")
     rows = snapshot(state(disturbed).memory)
     LEFT.append(passes)
     try:
