@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import pytest
 from benchmarks import calibration, gpu
@@ -108,3 +109,51 @@ def test_the_page_of_a_learner_gives_the_recorded_calibration_errors() -> None:
     assert "ER on digits the error does not quite halve" in page
     assert f"leaves {best:.1f} points" in page
     assert f"({cells['split-digits']['tested']}) show {right:.1f} even" in page
+
+
+def page_and_records(name: str) -> tuple[str, dict[str, Any]]:
+    folder = Path(__file__).parents[2] / "benchmarks"
+    page = " ".join((folder / "README.md").read_text("utf-8").split())
+    records: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    return page, records
+
+
+def test_latency_and_endurance_of_a_learner_are_as_recorded_and_within_their_bounds() -> None:
+    page, records = page_and_records("in_service")
+    for device, name, digits, bound in (("CPU", "latency", 0, 4), ("H200", "latency_cuda", 1, 2)):
+        found = records[name]
+        idle, learning = (f"{found['median_ms'][one]:.{digits}f}" for one in ("idle", "learning"))
+        cells = f"| {device} | {idle} ms | {learning} ms | {found['ratio']:.1f} |"
+        assert f"{cells} medians of {found['predictions']:,};" in page
+        assert found["ratio"] <= bound
+    assert records["importing"]["ratio"] <= 1.3
+    assert f"Importing `Learner` takes {records['importing']['ratio']:.2f} times" in page
+    endurance = records["endurance"]
+    assert endurance["steps"] == 10_000
+    assert endurance["last_over_second"] <= 1.1
+    assert f"takes {endurance['last_over_second']:.2f} times as long as the second" in page
+    resident = endurance["resident_mib_by_tenth"]
+    assert max(resident[1:]) <= 1.02 * resident[1]
+    assert f"resident memory stays at {resident[-1]:.0f} MiB" in page
+
+
+def test_the_cost_of_testing_first_is_as_recorded_and_within_its_bounds() -> None:
+    page, records = page_and_records("prequential")
+    ratios = {}
+    for place, found in records.items():
+        overall = found["methods"]["bison"]["overall"]
+        assert overall["ratio_refresh_20"] <= 2.2
+        assert overall["gained_over_refresh_1"] >= -1
+        ratios[place] = " | ".join(f"{overall[f'ratio_refresh_{n}']:.1f}" for n in (20, 1))
+    (run,) = records["split-cifar10, memory 1000"]["methods"]["bison"]["runs"]
+    accuracies = " and ".join(f"{run[f'accuracy_refresh_{n}']:.1f} %" for n in (20, 1))
+    assert f"one seed | {ratios['split-cifar10, memory 1000']} | {accuracies} |" in page
+    of_400 = records["split-digits, memory 400"]["methods"]["bison"]
+    cost = f"costs {-of_400['overall']['gained_over_refresh_1']:.2f} points"
+    deviation = f"(standard error {of_400['overall']['standard_error']:.1f})"
+    shown = f"{len(of_400['runs'])} seeds | {ratios['split-digits, memory 400']}"
+    assert f"memory 400, {shown} | the default {cost} {deviation} |" in page
+    of_100 = records["split-digits, memory 100"]["methods"]["bison"]
+    shown = f"{len(of_100['runs'])} seeds | {ratios['split-digits, memory 100']}"
+    assert f"memory 100, {shown} | the same:" in page
+    assert of_100["overall"]["gained_over_refresh_1"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,11 @@ BAD = {
     "text": (np.full((2, 8, 8, 3), "x"), [0, 1], "numeric array"),
     "ragged": ([[1, 2], [3]], [0, 1], "numeric array"),
     "none": (None, [0, 1], "numeric array"),
-    "a column of paths": (np.array(["a.png", "b.png"]), [0, 1], "or a list of .* not ndarray"),
+    "a column of paths": (np.array(["a.png", "b.png"]), [0, 1], "not ndarray: give list"),
+    "a generator": ((one for one in OK), [0, 1], r"not generator: give list\(images\)"),
+    "a file": (BytesIO(), [0, 1], r"not BytesIO: give images.read\(\)"),
+    "a list of files": ([BytesIO()], [0], "not list of BytesIO$"),
+    "base64": ("iVBORw0KGgo" * 500, [0], "^cannot read .{200}: File name too long; check"),
     "too few labels": (OK, [0], "2 images but 1 label: give"),
     "too many labels": (OK, [0, 1, 2], "2 images but 3 labels"),
     "two axes": (OK[0, 0, :4], [0], "reshape rows to"),
@@ -47,7 +52,7 @@ BAD = {
     "a list in a tuple": (OK, [(1, [2]), 0], "not one hashable value"),
     "an array as label": (OK, [np.zeros(2), np.zeros(2)], "not one hashable value"),
     "a tensor as label": (OK, [torch.zeros(2), 1], "not one hashable value"),
-    "rows of labels": (OK, np.zeros((2, 2)), "not one hashable value"),
+    "rows of labels": (OK, np.zeros((2, 2)), r"labels are of shape \[2, 2\]: .*argmax"),
     "a label that is no number": (OK, [0.0, float("nan")], "a label is NaN"),
     "no label": (OK, [0, None], "a label is None, which predict returns for rejections: leave"),
     "a set of labels": (OK, {"a", "b"}, "labels must be a sequence"),

@@ -29,6 +29,21 @@ def test_a_caller_in_inference_mode_learns_and_predicts_as_any_other() -> None:
     assert same(everything(one), everything(other))
 
 
+@pytest.mark.parametrize("options", [{}, {"backbone": None, "filters": 2}])
+def test_autocast_of_the_caller_changes_nothing(options: dict[str, Any], tmp_path: Path) -> None:
+    """`precision` decides; half-precision scores fit neither numpy nor ONNX."""
+    one, other = new("er", **options), new("er", **options)
+    x, y = herd(20)
+    found = []
+    for learner, enabled in ((one, True), (other, False)):
+        with torch.autocast("cpu", enabled=enabled):
+            learner.observe(x, y)
+            learner.export(path := tmp_path / f"{enabled}.onnx")
+            found.append((learner.predict_proba(x).tolist(), path.read_bytes()))
+    assert same(everything(one), everything(other))
+    assert found[0] == found[1]
+
+
 def test_probabilities_have_a_column_for_each_learned_label() -> None:
     learner = trained()
     learner.observe(images(torch.arange(2)), ["lynx", "mole"])
@@ -112,8 +127,9 @@ def test_a_call_that_fails_leaves_the_learner_as_it_was(
         for _ in range(4):
             learner.observe(*herd(10))
         learner.observe(x[:6], y[:6])
+        labels = learner.labels  # which takes the snapshot that files hold
     calls: dict[str, tuple[Any, ...]] = {"observe": (x[6:], y[6:])}
-    before, labels = on_disk(disturbed, tmp_path / "before"), disturbed.labels
+    before = on_disk(disturbed, tmp_path / "before")
     rows = snapshot(state(disturbed).memory)
     LEFT.append(passes)
     try:

@@ -175,6 +175,7 @@ def test_labels_keep_their_type(address: str, server: Server) -> None:
     ("body", "part"),
     [
         ({"json": {"images": ["/"], "labels": ["a"]}}, "image 0 is not base64"),
+        ({"json": {"images": ["data:,AAAA"], "labels": ["a"]}}, "no data: prefix, no line breaks"),
         ({"json": {"images": ["AAAA"], "labels": ["a"]}}, "cannot be decoded (not an image)"),
         ({"json": {"images": "AAAA", "labels": ["a"]}}, "expected JSON with images"),
         ({"json": {"images": [1], "labels": ["a"]}}, "expected JSON with images"),

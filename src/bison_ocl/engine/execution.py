@@ -90,12 +90,16 @@ class Execution:
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Make this device current inside the block, with float32 rounding as chosen."""
-        if not is_cuda(self.device):
-            yield
-            return
-        with ROUNDING.chosen(self.precision), torch.cuda.device(self.device):
-            yield
+        """Make this device current inside the block, with float32 rounding as chosen.
+
+        A caller's autocast is off inside: it would compute in another precision than the chosen.
+        """
+        with torch.autocast(torch.device(self.device).type, enabled=False):
+            if not is_cuda(self.device):
+                yield
+                return
+            with ROUNDING.chosen(self.precision), torch.cuda.device(self.device):
+                yield
 
     def wait(self) -> None:
         """Wait until the work that this thread queued on a GPU is done."""

@@ -44,7 +44,8 @@ def picture(text: str, shape: tuple[int, ...], name: str, budget: Budget) -> Ima
     try:
         content = base64.b64decode(text, validate=True)
     except ValueError as error:
-        raise UserError(f"{name} is not base64: {error}") from error
+        expected = "the standard alphabet (+ and /), no data: prefix, no line breaks"
+        raise UserError(f"{name} is not base64 ({error}): expected {expected}") from error
     budget.spend(area(content))
     _, height, width = shape
     image = decode(content, width if height == width else None, name)

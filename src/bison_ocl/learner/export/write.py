@@ -60,7 +60,7 @@ def export(snapshot: Snapshot, rule: str | None, path: Path, input: Input) -> No
         "version": installed() or "unknown",
     }
     answers = Answers(snapshot, input)
-    with quiet(), torch.no_grad():
+    with quiet(), torch.no_grad(), torch.autocast("cpu", enabled=False):
         batch = ({0: Dim("batch")},)
         program = torch.export.export(answers, (answers.example(),), dynamic_shapes=batch)
         data = FORMATS[path.suffix](program, facts)

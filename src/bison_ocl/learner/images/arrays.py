@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,19 @@ def from_array(images: Any) -> Tensor:
     except (TypeError, ValueError) as error:
         raise UserError(
             f"images must be a numeric array of {LAYOUTS}, or a list of arrays, PIL images, paths "
-            f"or bytes of files, not {type(images).__name__}"
+            f"or bytes of files, not {kind(images)}"
         ) from error
+
+
+def kind(images: Any) -> str:
+    """What images are instead of an array or a list, and what makes a list of them."""
+    name = type(images).__name__
+    if isinstance(images, list | tuple):
+        return f"{name} of {type(images[0]).__name__}"
+    if hasattr(images, "read"):
+        return f"{name}: give images.read()"
+    several = isinstance(images, Iterable) and not isinstance(images, Mapping | Set)
+    return f"{name}: give list(images)" if several else name
 
 
 def quantised(x: Tensor) -> Tensor:

@@ -17,6 +17,8 @@ from bison_ocl.learner.images.arrays import as_tensor, batch_to_bytes
 
 LARGEST = 256 * 2**20
 """bytes of an image file"""
+LONGEST_NAME = 200
+"""characters of a path in messages: base64 of a whole file is taken for one"""
 
 
 def is_picture(value: Any) -> bool:
@@ -63,7 +65,7 @@ def one_picture(image: Any, number: int, side: int | None) -> Tensor:
 
     name = f"image {number}"
     if isinstance(image, str | os.PathLike):
-        name = str(image) or "an empty path"
+        name = f"{image!s:.{LONGEST_NAME}}" or "an empty path"
         image = content(image, name)
     if isinstance(image, bytes | bytearray):
         return torch.from_numpy(decode(bytes(image), side, name).copy())

@@ -16,6 +16,11 @@ LONGEST = 13_000
 
 def plain_labels(labels: Any, what: str = "label") -> list[Hashable]:
     """Labels or ids as plain Python values, also from arrays and tensors."""
+    if getattr(labels, "ndim", 1) > 1:
+        raise UserError(
+            f"{what}s are of shape {list(labels.shape)}: give one {what} per image, such as "
+            f"{what}s[:, 0] of one column, or {what}s.argmax(1) of one-hot rows"
+        )
     values = labels.tolist() if hasattr(labels, "tolist") else labels
     unordered = isinstance(values, str | bytes | set | frozenset | dict)
     if unordered or not isinstance(values, Iterable):
