@@ -37,7 +37,9 @@ SICK_STEP, SICK_SEED = 4, 1
 COUNTED = ("step", "refused", "table")
 
 
-def sick(of: type[Method], where: str, step: int = SICK_STEP, **settings: Any) -> Method:
+def sick(
+    of: type[Method], where: str, step: int = SICK_STEP, factor: float = torch.inf, **settings: Any
+) -> Method:
     """A method with one step of one seed that is not finite: its loss, gradient or statistics."""
 
     @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ def sick(of: type[Method], where: str, step: int = SICK_STEP, **settings: Any) -
         def update(self, me: State, new: Batch) -> Update:
             found: Update = super().update(me, new)
             now = (me.step == step) & (me.seed == SICK_SEED)
-            worth = torch.where(now, torch.inf, torch.ones_like(found.loss))
+            worth = torch.where(now, factor, torch.ones_like(found.loss))
             if where == "loss":
                 return replace(found, loss=found.loss - worth + 1)
             if where == "statistics":  # as of a network whose weights are huge, but finite
@@ -87,6 +89,16 @@ def test_a_refused_step_leaves_the_run_as_it_was(of: type[Method], where: str, a
         assert int(me.step) == step + 1
         assert same(before, held(me)) is refused
         assert set(new.y.tolist()) <= set(me.seen.nonzero()[:, 0].tolist())
+
+
+def test_a_step_whose_moments_are_not_finite_is_refused() -> None:
+    """The square of a finite gradient may overflow; Adam would never move its weights again."""
+    method = sick(OCM, "gradient", factor=1e200)
+    engine, me = Engine(method), begin(method, SICK_SEED)
+    for new in batches(SICK_SEED):
+        me, _ = engine.step(me, new)
+    assert int(me.refused) == 1
+    assert all(leaf.isfinite().all() for leaf in tree.leaves(me.moments))
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -153,6 +153,22 @@ def test_other_rules_go_to_the_methods_that_can_be_read_so(call: Call, tmp_path:
     }
 
 
+@pytest.mark.parametrize("by", ["--set", "--grid"])
+def test_a_sweep_of_decays_scores_the_averages(by: str, call: Call, tmp_path: Path) -> None:
+    """Without them every decay would show the same numbers."""
+    (tmp_path / "grid.toml").write_text("average = [0, 0.5, 0.9]")
+    how = "average=0,0.5,0.9" if by == "--set" else tmp_path / "grid.toml"
+    words = ["run", "er", *SMALL, "--memory", "20", "--out", tmp_path / "runs", by, how]
+    assert call(*words).status == 0
+    assert {
+        one["settings"]["average"]: list(one["also"]) for one in records(tmp_path / "runs")
+    } == {
+        0: [],
+        0.5: ["averaged"],
+        0.9: ["averaged"],
+    }
+
+
 def test_a_failed_run_is_reported_and_the_others_are_shown(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

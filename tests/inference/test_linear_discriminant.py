@@ -12,7 +12,8 @@ from torch import Tensor
 
 from bison_ocl import tree
 from bison_ocl.inference.centred_class_mean import CentredClassMean
-from bison_ocl.inference.linear_discriminant import LinearDiscriminant
+from bison_ocl.inference.features import MemoryFeatures
+from bison_ocl.inference.linear_discriminant import LinearDiscriminant, discriminant
 from bison_ocl.inference.nearest_class_mean import NearestClassMean
 from bison_ocl.inference.rules import RULES
 from bison_ocl.memory.memory import Memory, empty
@@ -163,6 +164,19 @@ def test_one_image_of_a_class_beside_many_of_others(centred: bool) -> None:
     assert found.argmax(1).tolist() == [0, 1]
 
 
+def test_a_small_spread_counts_like_a_large_one() -> None:
+    """A factor s of all distances from the class means is a factor 1 / s² of the scores."""
+    generator = torch.Generator().manual_seed(0)
+    means, noise = (torch.rand(n, 6, dtype=torch.float64, generator=generator) for n in (3, 30))
+    labels = F.one_hot(torch.arange(30) % 3).double()
+    noise = noise - labels @ (labels.T @ noise) / 10
+    large, small = (
+        discriminant(MemoryFeatures(labels @ means + s * noise, labels), 3.0, None)
+        for s in (1, 1e-9)
+    )
+    torch.testing.assert_close(1e-18 * small.weight, large.weight, rtol=1e-5, atol=1e-9)
+
+
 @pytest.mark.parametrize("shrinkage", [1e-12, 1e-30, 1e-320])
 def test_a_shrinkage_that_rounding_loses_leaves_the_covariance_invertible(shrinkage: float) -> None:
     """Two features that are always equal: without shrinkage the covariance is singular."""
@@ -170,6 +184,14 @@ def test_a_shrinkage_that_rounding_loses_leaves_the_covariance_invertible(shrink
     memory = memory_of(torch.cat([rows, rows], 1).tolist(), [0, 1, 2] * 10)
     found = scored(LinearDiscriminant(shrinkage), memory, 3, queries())
     assert found.isfinite().all()
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_classes_without_images_do_not_move_the_others(name: str) -> None:
+    rule, memory, x = RULES[name], many(30, 4), showing(queries())
+    few, more = (rule.scores(NET, rule.summarise(NET, memory, n), x) for n in (4, 9))
+    torch.testing.assert_close(more[:, :4], few)
+    assert (more[:, 4:] == -torch.inf).all()
 
 
 @pytest.mark.parametrize("name", sorted(RULES))

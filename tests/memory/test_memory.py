@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from scipy import stats
@@ -150,3 +152,9 @@ def test_images_are_kept_as_bytes_and_little_else() -> None:
         row = shape[0] * shape[1] * shape[2]
         labels = 16  # the spare row's label, and the count of items offered
         assert weight <= capacity * row * 1.01 + row + labels
+
+
+def test_free_rows_are_filled_before_others_are_replaced() -> None:
+    """After a refused step a memory that counts as full has rows without an image."""
+    memory = replace(holding(3, 5), filled=5)
+    assert memory.free_first(torch.tensor([0, 5, 1, 5])).tolist() == [3, 4, 1, 5]

@@ -49,6 +49,7 @@ def test_kept_rows_move_to_the_front_and_nothing_else_is_left() -> None:
     less = reduced(memory, torch.tensor([1, 4]))
     assert rows_in_use(less) == [(1, 11), (4, 14)]
     assert (less.filled, less.capacity, int(less.seen), int(less.offered)) == (2, 7, 2, 5)
+    assert int(reduced(less, torch.tensor([1])).offered) == 5  # however often rows are removed
     assert less.x[2:].sum() == 0
     assert less.fields["score"].tolist() == [0.5, 0.5, *[0.0] * 6]
     assert less.fields[ARRIVED].tolist() == [11, 14, *[-1] * 6]

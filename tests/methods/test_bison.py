@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -387,3 +389,17 @@ def test_log_gives_alpha_and_scales() -> None:
     me = begin(Bison())
     numbers = {name: value.item() for name, value in Bison().log(me).items()}
     assert numbers == {"alpha": 0.5, "eta_stream": 1.0, "eta_buffer": 1.0}
+
+
+def test_the_page_of_the_method_names_code_that_exists() -> None:
+    """In its tables of equations and of Algorithm 1, after the paper's own column."""
+    root = Path(__file__).parents[2]
+    source = "".join(path.read_text() for path in (root / "src").rglob("*.py"))
+    known = set(re.findall(r"^ *(?:def|class) (\w+)", source, re.M))
+    tables = (root / "docs/BISON.md").read_text().split("## Settings")[0]
+    rows = [row.split("|")[-2] for row in tables.splitlines() if row.startswith("|")]
+    named = {
+        part for row in rows for name in re.findall(r"`([\w.]+)`", row) for part in name.split(".")
+    }
+    assert len(named) > 20
+    assert named <= known

@@ -154,7 +154,7 @@ def run(
     axes = values(settings or [], average, grid)
     memories = memory_sizes(sizes, axes.get("memory", ()))
     axes = {name: found for name, found in axes.items() if name != "memory"}
-    chosen = Grid(names, data, memories, axes, stream, readouts(also or [], average))
+    chosen = Grid(names, data, memories, axes, stream, readouts(also or []))
     how: Options = {
         "device": device_of(engine, device),
         "precision": precision,
@@ -234,7 +234,6 @@ def refuse_models(wanted: bool) -> None:
         raise UserError("--save-model is for one method and one choice of settings: leave it out")
 
 
-def readouts(texts: Sequence[str], average: float | None) -> tuple[str, ...]:
-    """The names of --also, each once, with `averaged` if weights are averaged."""
-    names = [name.strip() for text in texts for name in text.split(",")]
-    return tuple(dict.fromkeys([*names, "averaged"] if average else names))
+def readouts(texts: Sequence[str]) -> tuple[str, ...]:
+    """The names of --also, each once."""
+    return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",")))

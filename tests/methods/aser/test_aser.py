@@ -184,6 +184,17 @@ def test_new_classes_enter_a_full_memory_and_old_ones_stay() -> None:
         assert min(counts) > 0
 
 
+def test_a_small_memory_of_equal_classes_still_exchanges_rows() -> None:
+    """Evaluation takes three of the five rows of each class: all of them would leave none."""
+    me, entered = after(capacity=20), 0
+    me.memory.y[:20] = torch.arange(20) % 4
+    for step in range(20):
+        write = ASER().store(replace(me, step=me.step + step), NEW)
+        assert write is not None
+        entered += int((write.slots < 20).sum())
+    assert entered > 0
+
+
 def test_few_candidates_are_made_up_with_other_rows() -> None:
     aser = ASER(samples=1)
     me = train(aser, begin(aser, capacity=20), stream(steps=3)[:1])

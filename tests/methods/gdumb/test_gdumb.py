@@ -1,14 +1,18 @@
 """GDumb stores while images arrive and trains when it is asked to predict."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from bison_ocl import tree
 from bison_ocl.batch import Batch
 from bison_ocl.engine.step import Engine
 from bison_ocl.methods.gdumb.gdumb import GDumb, clipped
+from bison_ocl.nets.net import Net
+from bison_ocl.rng import uniform
 from bison_ocl.state import State
 from tests.tiny import begin, same, snapshot, stream, train
 
@@ -29,6 +33,44 @@ def test_a_refit_starts_anew_and_is_a_function_of_the_state() -> None:
     once = snapshot(engine.summarise(me))
     assert same(once, snapshot(engine.summarise(me)))
     assert not same(once, snapshot(method.summarise(me)))
+
+
+def by_hand(method: GDumb, me: State) -> tuple[Net, list[float]]:
+    """The training before an evaluation, and the norm of each gradient before it is clipped.
+
+    Draws are those of the step and of a turn or epoch beside it, so no two evaluations share them.
+    """
+    net, rows, norms = me.net.design.born(me.key("fresh network"), 4, me.net.dtype), 20, []
+
+    def at(turn: int) -> State:
+        return replace(me, step=me.step * 2**32 + turn)
+
+    for epoch in range(method.epochs):
+        order = uniform(at(epoch).key("epoch"), (rows,)).argsort().tolist()
+        for batch in range(rows // method.buffer_batch):
+            slots = order[batch * method.buffer_batch :][: method.buffer_batch]
+            turn = epoch * (rows // method.buffer_batch) + batch
+            (seen,) = method.view(at(turn), me.memory.rows(torch.tensor(slots)))
+            assert len(seen) == 2 * method.buffer_batch
+
+            def loss(net: Net, seen: Batch = seen) -> torch.Tensor:
+                return F.cross_entropy(net(seen.x, "linear"), seen.y)
+
+            _, grads = net.grad(loss)
+            norms.append(math.sqrt(sum(leaf.square().sum().item() for leaf in tree.leaves(grads))))
+            net = net.step(grads, method.lr * min(1, method.clip / (norms[-1] + 1e-6)))
+    return net, norms
+
+
+def test_the_training_equals_a_plain_loop() -> None:
+    """Two rows of each epoch are left over, and some gradients are clipped, but not all."""
+    method = GDumb(epochs=3, buffer_batch=6, lr=0.1, clip=1.0)
+    me = train(method, begin(method), stream(steps=4))
+    expected, norms = by_hand(method, me)
+    assert min(norms) < method.clip < max(norms)
+    found, wanted = tree.named(Engine(method).summarise(me)), tree.named(expected)
+    for name, value in wanted.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-9, atol=1e-12)
 
 
 def test_every_epoch_sees_each_row_once_in_another_order() -> None:

@@ -76,14 +76,21 @@ def combinations(settings: Values, reads: Sequence[str]) -> Iterator[tuple[tuple
 
 
 def read_by(cells: Sequence[Cell], also: Sequence[str]) -> tuple[Cell, ...]:
-    """Cells with the readouts that apply to their methods; one that applies to none is refused."""
+    """Cells with the readouts that apply to their methods; one that applies to none is refused.
+
+    Where an average is asked for, by any option, `averaged` is one of them.
+    """
     from bison_ocl.experiments.train.also import fault
+    from bison_ocl.inference.readouts import AVERAGED
     from bison_ocl.methods.settings import configured
     from bison_ocl.methods.start import check_memory
 
     methods = [configured(cell.method, cell.data, dict(cell.settings)) for cell in cells]
-    for cell, method in zip(cells, methods, strict=True):
+    pairs = list(zip(cells, methods, strict=True))
+    for cell, method in pairs:
         check_memory(method, cell.memory)
+    if any(method.average for cell, method in pairs if "average" in dict(cell.settings)):
+        also = tuple(dict.fromkeys([*also, AVERAGED]))
     faults = {name: [fault(name, method) for method in methods] for name in also}
     for reasons in faults.values():
         if all(reasons):
