@@ -312,6 +312,14 @@ def test_no_images_in_a_list_are_no_images() -> None:
         learner.score([], [])
 
 
+def test_accuracy_on_labels_that_only_python_takes_for_the_learned_ones_is_refused() -> None:
+    learner = new()
+    x, _ = herd(10)
+    learner.observe(x, [0, 1] * 5)
+    with pytest.raises(UserError, match=r"^labels 0 and False are equal in Python"):
+        learner.score(x, [False, True] * 5)
+
+
 @pytest.mark.parametrize("bound", ["high", float("nan"), True, [0.5], 60, 1.01, -0.1, float("inf")])
 def test_a_bound_that_is_no_probability_is_refused(bound: Any) -> None:
     with pytest.raises(UserError, match=r"^reject_below=.*: expected a probability from 0 to 1"):

@@ -30,7 +30,7 @@ from bison_ocl.learner.labels.given import (
     plain_labels,
     plain_names,
 )
-from bison_ocl.learner.labels.numbers import Labels
+from bison_ocl.learner.labels.numbers import Labels, distinct
 from bison_ocl.learner.memory_view import MemoryView, stored_by_label, view
 from bison_ocl.learner.predicting import REFRESH, NotLearned, Predicting, check_answered
 from bison_ocl.learner.prequential import Metrics, Prequential
@@ -309,6 +309,7 @@ class Learner:
     def score(self, images: Any, labels: Iterable[Hashable]) -> float:
         """Accuracy on labelled images, which are not learned from."""
         y = plain_labels(for_images(is_single(images), labels))
+        distinct([*self.learned_labels, *y])  # True would count as right where 1 was learned
         predicted = self.predict(images)
         check_one_each(len(predicted), len(y), "label")
         if not y:
