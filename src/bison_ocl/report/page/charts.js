@@ -87,6 +87,7 @@ function themed() {
       plot_bgcolor: "rgba(0, 0, 0, 0)",
       font: { family: getComputedStyle(document.body).fontFamily, color: text, size: 12.5 },
       hoverlabel: { bgcolor: ink("raised"), bordercolor: line, font: { color: text } },
+      modebar: { bgcolor: ink("raised"), color: quiet, activecolor: text },
       hovermode: "closest",
       barmode: "overlay",
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
