@@ -41,7 +41,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True)
 class Cell:
-    """Data, and how much of it: `steps` batches of ten, all if None."""
+    """Data, and how much of it: `steps` batches of ten, all if None; `tested` images at most."""
 
     data: str
     memory: int

@@ -92,6 +92,7 @@ def test_a_missing_option_is_said_with_its_help(call: Call, mine: Path) -> None:
 
 def test_new_writes_over_nothing(call: Call, mine: Path) -> None:
     refused(call("new", mine), "already exists")
+    refused(call("new", mine.parent / "nowhere" / "a.py"), "choose another path")
     refused(call("new", mine.with_name("a.txt")), "expected a file name such as mine.py")
     refused(call("new", mine.with_name("1.py")), "expected a file name such as mine.py")
 

@@ -29,7 +29,7 @@ def new(
     except FileExistsError as error:
         raise UserError(f"{path} already exists: choose another name") from error
     except OSError as error:
-        raise UserError(f"cannot write {path}: {reason(error)}") from error
+        raise UserError(f"cannot write {path}: {reason(error)}; choose another path") from error
     print(f"wrote {path}; next: bison-ocl check {shlex.quote(f'{path}:{name}')}")
 
 

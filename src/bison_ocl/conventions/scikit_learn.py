@@ -142,7 +142,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):
         return table
 
     def __sklearn_tags__(self) -> Tags:
-        """With the tag `poor_score`, which frees an estimator from one bound of the checks.
+        """Tags with `poor_score`, which frees an estimator from one bound of the checks.
 
         They ask for 83 % on 300 points in the plane; a network trained in a few passes often has
         less.

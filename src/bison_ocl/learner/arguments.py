@@ -214,7 +214,7 @@ def check_calibration(made: Arguments) -> None:
 
 
 def check_rule(name: object, method: Method) -> None:
-    """A rule of inference that there is, for a method with a memory to read."""
+    """Refuse an unknown inference rule, or one for a method without a memory."""
     if name is None:
         return
     if name not in list(RULES):

@@ -32,7 +32,7 @@ class HeldBack:
     """images so far; every ten are a turn"""
 
     def share(self, arrivals: Sequence[Arrival]) -> tuple[HeldBack, list[Arrival]]:
-        """With some of the arrivals, and the others: one in ten, if its label has too few."""
+        """Hold back one arrival in ten, if its label has too few; the others go on to learning."""
         if not self.room:
             return self, list(arrivals)
         held_back, others = self, []
@@ -50,7 +50,7 @@ class HeldBack:
         return counts[label] < max(1, self.room // len({label, *counts}))
 
     def with_arrival(self, arrival: Arrival) -> HeldBack:
-        """With one more; if all places are taken, the label with most loses its oldest."""
+        """These and one more; if all places are taken, the label with most loses its oldest."""
         kept = self.kept
         if len(kept) == self.room:
             ((largest, _),) = self.counts.most_common(1)

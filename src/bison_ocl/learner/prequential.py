@@ -30,7 +30,7 @@ class Prequential:
     def counted(
         self, predicted: Sequence[Hashable | None], labels: Sequence[Hashable]
     ) -> Prequential:
-        """With more images; one predicted as None, before anything was learned, is wrong."""
+        """The counts with more images; one predicted as None, before the first step, is wrong."""
         tested, right = dict(self.tested), dict(self.right)
         hits = [guess == label for guess, label in zip(predicted, labels, strict=True)]
         for label, hit in zip(labels, hits, strict=True):
@@ -39,7 +39,7 @@ class Prequential:
         return replace(self, tested=tested, right=right, hits=(*self.hits, *hits)[-WINDOW:])
 
     def without(self, labels: Names) -> Prequential:
-        """Without the names of some labels; what was measured stays measured."""
+        """The counts without the names of some labels; overall accuracy does not change."""
         gone = {label for label in self.tested if with_type(label) in labels}
         images, right = self.nameless
         images += sum(self.tested[label] for label in gone)
@@ -57,13 +57,13 @@ class Prequential:
 
     @property
     def accuracy(self) -> float | None:
-        """Over all images; None before the first."""
+        """Accuracy over all images; None before the first."""
         right = sum(self.right.values()) + self.nameless[1]
         return right / self.images if self.images else None
 
     @property
     def recent(self) -> float | None:
-        """Over the last 1,000 images."""
+        """Accuracy over the last 1,000 images."""
         return sum(self.hits) / len(self.hits) if self.hits else None
 
     @property

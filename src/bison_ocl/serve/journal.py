@@ -94,5 +94,5 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size of the file in bytes."""
         return os.fstat(self._file.fileno()).st_size

@@ -275,6 +275,22 @@ def test_a_long_legend_leaves_room_for_the_curves(show: Open, tmp_path: Path) ->
     assert area["height"] > 220
 
 
+def test_no_button_of_a_chart_uploads_it(show: Open, tmp_path: Path) -> None:
+    write(load(ROOT / "results" / "demo"), tmp_path / "demo.html")
+    page = show(tmp_path / "demo.html", view="curves")
+    buttons = visible(page, ".js-plotly-plot").locator(".modebar-btn")
+    titles = buttons.evaluate_all("all => all.map(one => one.dataset.title)")
+    assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"]
+
+
+def test_the_buttons_of_a_chart_have_the_colours_of_the_page(show: Open, tmp_path: Path) -> None:
+    write(load(ROOT / "results" / "demo"), tmp_path / "demo.html")
+    page = show(tmp_path / "demo.html", view="curves")
+    colour = "one => getComputedStyle(one).backgroundColor"
+    shown = visible(page, ".js-plotly-plot").locator(".modebar-group").first
+    assert shown.evaluate(colour) == page.locator("#theme").evaluate(colour)
+
+
 def test_real_records_make_a_page(show: Open, tmp_path: Path) -> None:
     write(load(ROOT / "results" / "demo"), tmp_path / "demo.html")
     page = show(tmp_path / "demo.html")

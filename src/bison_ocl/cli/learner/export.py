@@ -25,7 +25,7 @@ def export(
 ) -> None:
     """Export a saved learner to ONNX or torch.export.
 
-    The file holds its class names too.
+    The model file also holds the class names.
     """
     from bison_ocl.learner.export.write import checked
 

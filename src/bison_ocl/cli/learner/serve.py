@@ -20,7 +20,7 @@ def serve(
         Path, typer.Argument(callback=expanded, help="File of a saved learner; it is updated.")
     ],
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than 127.0.0.1 need $BISON_OCL_TOKEN.")
+        str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs $BISON_OCL_TOKEN.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8000,
     save_every: Annotated[float, typer.Option(help="Save the learner every N seconds.")] = 60,

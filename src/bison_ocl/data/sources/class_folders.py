@@ -39,7 +39,10 @@ def wanted(files: Listing, name: str, in_class: bool) -> bool:
     if image and not in_class:
         raise UserError(f"{files.path(name)} is outside the class folders: move it into one")
     if in_class and not image and not name.lower().endswith(".txt"):
-        raise UserError(f"{files.path(name)} is not an image ({', '.join(SUFFIXES)}): remove it")
+        raise UserError(
+            f"{files.path(name)} is not an image ({', '.join(SUFFIXES)}): "
+            "check that this is a folder of images, or move the file out of it"
+        )
     return image
 
 

@@ -36,7 +36,7 @@ def parsed(path: Path) -> Any:
         text = read_regular(path, LARGEST).decode("utf-8-sig")
         return READERS[path.suffix](text)
     except OSError as error:
-        raise UserError(f"cannot read --grid {path}: {reason(error)}") from error
+        raise UserError(f"cannot read --grid {path}: {reason(error)}; check the path") from error
     except UserError:
         raise
     except (ValueError, RecursionError) as error:

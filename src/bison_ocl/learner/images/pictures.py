@@ -27,7 +27,7 @@ def is_picture(value: Any) -> bool:
 
 
 def is_pil(value: Any) -> bool:
-    """Without importing PIL: who has an image of it has imported it.
+    """Whether it is a PIL image; PIL is not imported, because its images exist only where it is.
 
     Another thread may be importing it, whose module has no class yet.
     """

@@ -94,7 +94,7 @@ class OCM(Method):
         return me.extra["order"] < me.old.sum() if "order" in me.extra else me.old
 
     def features(self, me: State, new: Batch, old: Batch) -> tuple[Tensor, Tensor]:
-        """Of the rotated pairs, all in one forward pass."""
+        """Features of the rotated pairs, all in one forward pass."""
         x_new, x_old = rotated_pairs(me.key("new"), new.x), rotated_pairs(me.key("old"), old.x)
         z = me.net.features(torch.cat([x_new, x_old]))
         return z[: len(x_new)], z[len(x_new) :]

@@ -30,7 +30,7 @@ class Feedback:
     """p: of mixing at all"""
 
     def __call__(self, key: Key, memory: Memory, old: Batch, prototypes: Tensor) -> Mixed:
-        """As many items as `old` has; `old` itself while no prototype is known. old: floats"""
+        """As many mixtures as `old` has items; `old` while no prototype is known. old: floats"""
         kept = int(self.rate * len(old))
         within = self.within(key.named("within"), old[:kept])
         pairs = self.pairs(key.named("pairs"), memory, prototypes, len(old) - kept, old.x.dtype)

@@ -107,12 +107,12 @@ def goes_by_rows(height: int, inputs: int, outputs: int, side: int, stride: int)
 
 
 def forward_walk(height: int, inputs: int) -> Walk:
-    """Of a convolution; one with three channels has little to load, and prefers small programs."""
+    """Walk of a convolution; three channels are little to load, and prefer small programs."""
     return Walk(-(-height // 3), 128, 8, 3) if inputs > 4 else Walk(-(-height // 6), 64, 4, 2)
 
 
 def gradient_walk(height: int) -> Walk:
-    """Of a weight gradient; every program is a part of the sum."""
+    """Walk of a weight gradient; every program is a part of the sum."""
     return Walk(-(-height // 3), 64, 4, 2)
 
 

@@ -34,7 +34,7 @@ class Cell:
 
     @property
     def lead(self) -> float:
-        """BISON's."""
+        """BISON's lead in AA over the method by class means."""
         return mean_difference(self.main, self.means)
 
     @property
@@ -48,7 +48,7 @@ class Cell:
 
 
 def mean_difference(one: Values, other: Values) -> float:
-    """Over the runs that both have."""
+    """Mean difference over the runs that both have."""
     return fmean(one[run] - other[run] for run in one.keys() & other.keys())
 
 

@@ -77,7 +77,7 @@ def printed(table: Table) -> Iterator[tuple[Row, Column, Comparison]]:
 
 
 def standard_error(cell: Comparison, column: Column) -> float:
-    """Of ours minus the paper's; where the paper prints no deviation over runs, ours for both.
+    """Standard error of ours minus the paper's; ours for both where it prints no deviation.
 
     The paper's deviation of AI is over tasks.
     """

@@ -75,7 +75,7 @@ def quoted(panel: Panel) -> dict[str, float]:
 
 
 def points(panel: Panel, rows: Sequence[str], shift: float, colour: str) -> list[Series]:
-    """Of one memory size: ours with their deviation, then the paper's."""
+    """Points of one memory size: ours with their deviation, then the paper's."""
     size = panel.place.memory
     name, look, known = memory_name(size), Look(colour, "o"), quoted(panel)
     found = []

@@ -40,7 +40,7 @@ def names_of(kind: str, stream: Panel) -> list[str]:
 
 
 def logged(stream: Panel, kind: str, names: Sequence[str], sizes: Sequence[int]) -> Chart:
-    """Of one stream; several memory sizes have names and colours of their own."""
+    """Logged numbers on one stream, with a name and a colour for each memory size."""
     several = len({one.place.memory for one in stream.lines}) > 1
     drawn = []
     for place, (name, dashes) in enumerate(zip(names, DASHES, strict=False)):

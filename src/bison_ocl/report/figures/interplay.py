@@ -18,18 +18,23 @@ ROOM = 0.14
 
 
 def interplay(experiments: Sequence[Experiment], forgetting: Measure = AF_TABLE) -> list[Chart]:
-    """One point per method: x = AI, y = AF, colour = AA."""
+    """One point per method: x = AI, y = AF, colour = AA; a note names methods without AI."""
     known = [one for one in experiments if one.has(AI.of)]
     if not known:
         raise NotShown("no run has AI: FINE-TUNE did not run on the same streams")
-    return [chart(panel, forgetting) for panel in panels(known)]
+    without = [one for one in experiments if not one.has(AI.of)]
+    return [
+        chart(panel, forgetting, [one.title for one in without if one.place == panel.place])
+        for panel in panels(known)
+    ]
 
 
-def chart(panel: Panel, forgetting: Measure) -> Chart:
+def chart(panel: Panel, forgetting: Measure, without: Sequence[str]) -> Chart:
     shown = sorted(panel.lines, key=lambda one: not one.label.main)  # its name is placed first
     ours = [point(one, forgetting) for one in shown]
     paper = [cross for one in shown for cross in printed(one, forgetting)]
     points = [*ours, *(one for one in paper if one.shade is not None)]
+    missing = [f"Not shown, because not every run has AI: {', '.join(without)}."] * bool(without)
     return Chart(
         panel.title,
         Axis("AI: intransigence (%)", limits=padded([one.x[0] for one in points])),
@@ -38,7 +43,7 @@ def chart(panel: Panel, forgetting: Measure) -> Chart:
         shade="AA (%)",
         scale=panel.place.data,
         guides=[Guide(x=0), Guide(y=0)],
-        notes=[NOTE, f"AF: {forgetting.what}.", *[CROSSES] * bool(paper)],
+        notes=[NOTE, f"AF: {forgetting.what}.", *[CROSSES] * bool(paper), *missing],
     )
 
 

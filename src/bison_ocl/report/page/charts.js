@@ -61,7 +61,7 @@ function draw(place, on, template) {
   if (layout.yaxis.type === "category") layout.yaxis.categoryarray = unique(traces.flatMap(({ y }) => y));
   const usual = isNarrow ? Math.max(440, 340 + 16 * named.size) : 440; // a phone's legend is many lines high
   place.style.height = `${layout.yaxis.categoryarray ? 90 + 30 * layout.yaxis.categoryarray.length : usual}px`;
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"] };
   plotly().react(place, traces, layout, config);
 }
 
@@ -87,6 +87,7 @@ function themed() {
       plot_bgcolor: "rgba(0, 0, 0, 0)",
       font: { family: getComputedStyle(document.body).fontFamily, color: text, size: 12.5 },
       hoverlabel: { bgcolor: ink("raised"), bordercolor: line, font: { color: text } },
+      modebar: { bgcolor: ink("raised"), color: quiet, activecolor: text },
       hovermode: "closest",
       barmode: "overlay",
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },

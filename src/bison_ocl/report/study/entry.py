@@ -53,7 +53,7 @@ def by_rule(records: Sequence[Record], mixed_precision: bool = True) -> Iterator
 
 
 def by_own_rule(entries: Sequence[Entry]) -> list[Entry]:
-    """Without networks that are scored again by another rule: they were trained once."""
+    """The entries without networks scored again by another rule, which were trained once."""
     return [entry for entry in entries if entry.rule is None]
 
 
@@ -76,7 +76,7 @@ def with_intransigence(entries: Sequence[Entry], others: Sequence[Record] = ()) 
 
 
 def reference_for(entry: Entry, fitting: Sequence[Record]) -> Record | None:
-    """Of several FINE-TUNE runs on the same stream, the one that was run most alike."""
+    """The FINE-TUNE run most like an entry, of several on the same stream."""
     same = [one for one in reversed(fitting) if not differ(entry, one)]
     return max(same, key=lambda one: agreement(entry, one)) if same else None
 

@@ -150,12 +150,12 @@ def same_streams(record: Entry, places: Sequence[Place]) -> list[Place]:
 
 
 def by_own_rule(found: Iterable[Experiment]) -> list[Experiment]:
-    """Without networks that are scored again by another rule: they were trained once."""
+    """The experiments without networks scored again by another rule, which were trained once."""
     return [one for one in found if not one.rescored]
 
 
 def compared(found: Sequence[Experiment]) -> list[Experiment]:
-    """Without FINE-TUNE, the reference of AI, unless a place has nothing else."""
+    """The experiments without FINE-TUNE, the reference of AI, unless a place has nothing else."""
     others = {one.place for one in found if not one.label.reference}
     return [one for one in found if not one.label.reference or one.place not in others]
 

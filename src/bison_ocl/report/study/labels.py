@@ -23,7 +23,7 @@ READINGS = {("ocm", assigned(dict(BY_POSITION)))}
 
 @dataclass(frozen=True)
 class Label:
-    """What a line is."""
+    """A line's name, and its role in comparisons."""
 
     text: str
     category: str = ""
@@ -48,7 +48,7 @@ Varied = Mapping[tuple[str, Place], set[str]]
 
 
 def label_of(item: str, runs: Iterable[Spec] = ()) -> LabelOf:
-    """What an item calls the line of a run. runs: all runs of the item"""
+    """How an item labels the line of a run. runs: all runs of the item"""
     varied = {} if item in ITEMS else settings_that_vary(runs)
     return LABELS.get(item) or partial(labelled_in, item, varied)
 
@@ -65,7 +65,7 @@ def planned(item: str) -> tuple[Spec, ...]:
 
 
 def settings_that_vary(runs: Iterable[Spec]) -> Varied:
-    """By method and place, the settings of several values: a sweep names all of them."""
+    """Settings with several values, by method and place: a sweep names all of them."""
     values: dict[tuple[str, Place], dict[str, set[str]]] = {}
     for run in runs:
         tried = values.setdefault((run.method, place_of(run)), {})
@@ -78,7 +78,7 @@ def settings_that_vary(runs: Iterable[Spec]) -> Varied:
 
 
 def labelled_in(item: str, varied: Varied, record: Spec) -> Label:
-    """By the method; what all runs of an item share is no variant there."""
+    """The label by the method; settings that all runs of an item share make no variant."""
     usual = common_settings(item, record.method, record.data)
     label = labelled(record, usual)
     if swept := varied.get((record.method, place_of(record))):

@@ -23,7 +23,7 @@ Size = Literal["close", "near", "far"]
 
 @dataclass(frozen=True)
 class Column:
-    """What a column is."""
+    """A measure at a place, as a column."""
 
     place: Place
     block: str
@@ -98,7 +98,7 @@ class Table:
         return found
 
     def only(self, numbers: Sequence[int]) -> Table:
-        """Some of the columns."""
+        """The table with some of the columns."""
         rows = (replace(one, cells=tuple(one.cells[i] for i in numbers)) for one in self.rows)
         return replace(self, columns=tuple(self.columns[i] for i in numbers), rows=tuple(rows))
 

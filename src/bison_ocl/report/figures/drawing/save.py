@@ -38,7 +38,7 @@ KINDS: dict[str, Callable[[Any, Path], None]] = {
 
 
 def canvas(kind: Any, figure: Figure) -> Any:
-    """What draws a format; its methods have no types."""
+    """The Matplotlib canvas of a format; its methods have no types."""
     return kind(figure)
 
 

@@ -1,4 +1,4 @@
-"""The common look of all figures: fonts that can be read, quiet axes, what a look means here."""
+"""The common look of all figures: fonts and axes, and looks as arguments of Matplotlib."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def common_look() -> Iterator[None]:
 
 
 def plotted(look: Look) -> dict[str, Any]:
-    """What `plot` takes."""
+    """A look as the arguments of Matplotlib's `plot`."""
     return {
         "color": look.colour,
         "marker": MarkerStyle(look.marker) if look.marker else "",
