@@ -255,7 +255,7 @@ def pipe(root: Path) -> None:
         (empty_class, r"class 'class 9' has 0 images, expected at least 2"),
         (
             lambda root: save(root / "class 9" / "a.png"),
-            r"'class 9' has 1 images, expected at least 2",
+            r"'class 9' has 1 image, expected at least 2",
         ),
         (one_class, r"has 1 class folders: expected at least 2"),
         (lambda root: (root / "class 0/a.jpg").touch(), r"class 0/a\.jpg is empty \(0 bytes\)"),

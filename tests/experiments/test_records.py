@@ -123,7 +123,7 @@ def test_the_torn_line_is_on_disk_before_it_is_cut(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"hello", "line 3 is not a result: repair or remove it"),
+        (b"hello", "line 3 is not a result: repair or remove that line"),
         (b"[1]", "line 3 is not a result"),
         (b'"schema"', "line 3 is not a result"),
         (b"{}", "line 3 is not a result"),
@@ -131,7 +131,7 @@ def test_the_torn_line_is_on_disk_before_it_is_cut(
         (b"null", "line 3 is not a result"),
         (b'{"schema": 3}', "line 3 has schema 3, this version reads 1 to 2"),
         (b'{"schema": null}', "line 3 has schema None"),
-        (b'{"schema": 1}', "line 3 lacks accuracy, also, .*: repair or remove it"),
+        (b'{"schema": 1}', "line 3 lacks accuracy, also, .*: repair or remove that line"),
         (json.dumps(ONE_VALUES | {"memory": "20"}).encode(), "line 3 is not a result: memory"),
         (json.dumps(ONE_VALUES | {"accuracy": [[1.0], 2]}).encode(), "line 3 is not a result"),
     ],

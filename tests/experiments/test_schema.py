@@ -85,7 +85,7 @@ def accepted(record: Values, path: Path) -> list[Record]:
         except UserError as error:
             told = str(error)
             assert told.startswith(f"{path} line 2 "), told
-            assert "repair or remove it" in told or "has schema" in told, told
+            assert "repair or remove that line" in told or "has schema" in told, told
             assert "\n" not in told
     return found
 
@@ -166,7 +166,9 @@ def test_the_records_of_this_project_are_read() -> None:
 def test_the_field_is_named(place: Place, value: Any, named: str, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps(changed(real("digits", -1), place, value)) + "\n")
-    with pytest.raises(UserError, match=f"line 1 is not a result: {named}: repair or remove it"):
+    with pytest.raises(
+        UserError, match=f"line 1 is not a result: {named}: repair or remove that line"
+    ):
         records.read(path)
 
 

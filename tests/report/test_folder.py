@@ -236,7 +236,7 @@ def test_a_torn_line_is_left_out_and_said(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ('{"schema": 3}', r"line 4 has schema 3, this version reads 1 to 2"),
-        ("half", r"line 4 is not a result: repair or remove it"),
+        ("half", r"line 4 is not a result: repair or remove that line"),
         ('{"schema": 1, "method": "er"}', r"line 4 lacks accuracy, also, class_order"),
     ],
 )
@@ -265,7 +265,7 @@ def test_fields_that_hold_something_else_are_refused(
 ) -> None:
     values = as_values(records("generic", 1)[0]) | changes
     (tmp_path / "results.jsonl").write_text(json.dumps(values) + "\n")
-    with pytest.raises(UserError, match=r"line 1 is not a result: .*: repair or remove it"):
+    with pytest.raises(UserError, match=r"line 1 is not a result: .*: repair or remove that line"):
         load(tmp_path)
 
 

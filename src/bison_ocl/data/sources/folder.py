@@ -20,7 +20,7 @@ from bison_ocl.data.sources.held_out import below
 from bison_ocl.data.sources.pictures import Pictures, labelled
 from bison_ocl.data.sources.source import Source
 from bison_ocl.data.storage.deferred import Deferred
-from bison_ocl.errors import UserError
+from bison_ocl.errors import UserError, plural
 
 RULE = "folder 1, seed 0"
 SHARE = 0.2
@@ -106,9 +106,8 @@ def expect_at_least(where: str, classes: Classes, count: int) -> None:
     """Refuse a class with too few images."""
     for class_name, names in classes.items():
         if len(names) < count:
-            raise UserError(
-                f"{where}: class {class_name!r} has {len(names)} images, expected at least {count}"
-            )
+            found = plural(len(names), "image")
+            raise UserError(f"{where}: class {class_name!r} has {found}, expected at least {count}")
 
 
 def task_count(classes: int, wanted: int | None) -> int:

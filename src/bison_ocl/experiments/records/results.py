@@ -121,7 +121,7 @@ def parse(line: bytes, path: Path, number: int) -> Record:
         values: Values = json.loads(line, parse_constant=refuse)
         schema = values["schema"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UserError(f"{where} is not a result: repair or remove it") from error
+        raise UserError(f"{where} is not a result: repair or remove that line") from error
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise UserError(
             f"{where} has schema {schema}, this version reads 1 to {SCHEMA}: "
@@ -138,9 +138,9 @@ def refuse(constant: str) -> None:
 def checked(values: Values, where: str) -> Values:
     """The values of a line, refused if they do not form a record."""
     if missing := sorted(NEEDED.keys() - values.keys()):
-        raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove it")
+        raise UserError(f"{where} lacks {', '.join(missing)}: repair or remove that line")
     if wrong := list(faults(values)) or list(misfits(values)):
-        raise UserError(f"{where} is not a result: {', '.join(wrong)}: repair or remove it")
+        raise UserError(f"{where} is not a result: {', '.join(wrong)}: repair or remove that line")
     return values
 
 
