@@ -44,6 +44,28 @@ def test_autocast_of_the_caller_changes_nothing(options: dict[str, Any], tmp_pat
     assert found[0] == found[1]
 
 
+def test_the_default_device_of_the_caller_changes_nothing(tmp_path: Path) -> None:
+    """Such as after torch.set_default_device("cuda"), in a learner on the CPU."""
+    x, y = herd(30)
+    found = []
+    for device in ("meta", "cpu"):
+        with torch.device(device):
+            learner = new("bison", calibration=3, backbone=None, filters=2)
+            learner.observe(x[:23], y[:23])
+            learner.test_then_train(x[23:], y[23:])
+            learner.save(path := tmp_path / device)
+            loaded = Learner.load(path)
+            loaded.observe(x, y)
+            loaded.forget(labels=y[:1])
+            found.append((everything(loaded), loaded.predict_proba(x).tolist(), loaded.metrics))
+            loaded.export(tmp_path / f"{device}.onnx")
+            assert learner.memory.labels
+    (one, *answers), (other, *others) = found
+    assert same(one, other)
+    assert answers == others
+    assert (tmp_path / "meta.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
+
+
 def test_probabilities_have_a_column_for_each_learned_label() -> None:
     learner = trained()
     learner.observe(images(torch.arange(2)), ["lynx", "mole"])

@@ -8,7 +8,7 @@ operator everywhere: its Python may wait for the device, which no graph can capt
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -93,8 +93,9 @@ class Execution:
         """Make this device current inside the block, with float32 rounding as chosen.
 
         A caller's autocast is off inside: it would compute in another precision than the chosen.
+        So is a caller's default device, because tensors without a named device are the CPU's here.
         """
-        with torch.autocast(torch.device(self.device).type, enabled=False):
+        with torch.autocast(torch.device(self.device).type, enabled=False), cpu_by_default():
             if not is_cuda(self.device):
                 yield
                 return
@@ -122,6 +123,12 @@ class Execution:
                 return
             with torch.cuda.stream(urgent_stream(torch.cuda.current_device())):
                 yield
+
+
+def cpu_by_default() -> AbstractContextManager[object]:
+    """Inside the block, new tensors are on the CPU; it costs nothing where they are anyway."""
+    elsewhere = torch.get_default_device().type != "cpu"
+    return torch.device("cpu") if elsewhere else nullcontext()
 
 
 @cache

@@ -387,8 +387,8 @@ class Learner:
         """
         file = SavedLearner.read(Path(path))
         learner = cls(**file.arguments(method, backbone), device=device, compile=compile)
-        file.restore(learner._training)
         with learner._training.execution.active():
+            file.restore(learner._training)
             learner._predicting.snapshot = file.snapshot(learner._training)
             learner._training.execution.wait()
             learner._predicting.fit = file.fit(learner._training)

@@ -15,6 +15,7 @@ from typing import cast
 import torch
 from torch.export import Dim, ExportedProgram
 
+from bison_ocl.engine.execution import Execution
 from bison_ocl.errors import UserError
 from bison_ocl.files.durable import write_atomically
 from bison_ocl.learner.export.answers import INPUTS, Answers, Input
@@ -48,8 +49,6 @@ def checked(path: str | Path, input: str) -> tuple[Path, Input]:
 
 def export(snapshot: Snapshot, rule: str | None, path: Path, input: Input) -> None:
     """Write one file with the model, its labels and its origin; any batch size."""
-    image = torch.zeros((1, *snapshot.me.memory.x.shape[1:]), dtype=torch.uint8)
-    check_answered(snapshot.scores(image))
     facts = {
         "method": name_of(type(snapshot.engine.method)),
         "rule": rule or "own",
@@ -59,8 +58,10 @@ def export(snapshot: Snapshot, rule: str | None, path: Path, input: Input) -> No
         "steps": str(snapshot.step),
         "version": installed() or "unknown",
     }
-    answers = Answers(snapshot, input)
-    with quiet(), torch.no_grad(), torch.autocast("cpu", enabled=False):
+    with quiet(), torch.no_grad(), Execution("cpu").active():
+        image = torch.zeros((1, *snapshot.me.memory.x.shape[1:]), dtype=torch.uint8)
+        check_answered(snapshot.scores(image))
+        answers = Answers(snapshot, input)
         batch = ({0: Dim("batch")},)
         program = torch.export.export(answers, (answers.example(),), dynamic_shapes=batch)
         data = FORMATS[path.suffix](program, facts)
