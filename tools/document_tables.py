@@ -6,15 +6,25 @@ python -m tools.document_tables
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
+from tools.pilot_tables import (
+    CELLS,
+    MISSING,
+    NOT_RUN,
+    OURS,
+    READOUTS,
+    REVIEWS,
+    ideas,
+    readouts,
+    rows,
+)
 from tools.when_learned import when_learned
 
 from bison_ocl.errors import plural
-from bison_ocl.experiments.plan.paper import C10, C100, ITEMS, MEMORIES, MINI
+from bison_ocl.experiments.plan.paper import ITEMS
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.results import RESULTS, read
 from bison_ocl.experiments.records.spec import under_rule
@@ -28,12 +38,9 @@ from bison_ocl.report.tables.table import Comparison, Table
 PROJECT = Path(__file__).parents[1]
 RECORDS = PROJECT / "results"
 COST = PROJECT / "benchmarks" / "beyond.json"
-READOUTS = PROJECT / "benchmarks" / "readouts.jsonl"
-MAIN, BEYOND, OURS = "table1", "beyond", "bison-ald"
+MAIN, BEYOND = "table1", "beyond"
 WITHOUT_PARTS = "beyond-ablation"
 BATCH = BisonALD.buffer_batch
-CELLS = [(data, memory) for data in (C10, C100, MINI) for memory in MEMORIES[data]]
-MISSING, NOT_RUN = "–", "Not run yet."
 PARTS = {
     "averaged weights, discriminant, mirror images": "ncm",
     "discriminant, mirror images": "averaged+ncm",
@@ -50,7 +57,6 @@ TRAINED_WITHOUT = {
     ),
 }
 """The method and the readout of the networks that were trained without a part, and the command."""
-RULES_OF_IDEAS = ("ld-mirror", "ld-centred-crop")
 
 
 def tables(item: str, results: Path) -> list[Table]:
@@ -154,56 +160,11 @@ def cost() -> str:
     return grid(("", "training step", "evaluation"), cells, numbers=2)
 
 
-def pilots() -> list[dict[str, Any]]:
-    """Pilot networks, each read by several rules."""
-    return [json.loads(line) for line in READOUTS.read_text("utf-8").splitlines()]
-
-
-def readouts(rows: Sequence[dict[str, Any]]) -> str:
-    """AA of BISON-ALD's pilot networks by rule; the mean over seeds, with their number."""
-    by_cell: dict[tuple[str, int], list[dict[str, float]]] = {}
-    for row in rows:
-        if row["method"] == OURS:
-            by_cell.setdefault((row["data"], row["memory"]), []).append(row["AA"])
-    ran = {cell: by_cell[cell] for cell in CELLS if cell in by_cell}
-    head = [f"{place_name(*cell)} (n = {len(found)})" for cell, found in ran.items()]
-    lines = [
-        [f"`{rule}`", *(f"{fmean(one[rule] for one in found):.1f}" for found in ran.values())]
-        for rule in rows[0]["AA"]
-    ]
-    return grid(("averaged weights by", *head), lines, numbers=len(ran))
-
-
-def ideas(rows: Sequence[dict[str, Any]]) -> str:
-    """AA of other methods' pilot networks minus BISON-ALD's on the same streams, by two rules."""
-    whole = {pilot_stream(row): row["AA"] for row in rows if row["method"] == OURS}
-    gained: dict[tuple[str, tuple[str, int]], list[list[float]]] = {}
-    for row in rows:
-        if row["method"] != OURS and (ours := whole.get(pilot_stream(row))):
-            name = row["method"].rpartition(":")[2]
-            gains = [row["AA"][rule] - ours[rule] for rule in RULES_OF_IDEAS]
-            gained.setdefault((name, (row["data"], row["memory"])), []).append(gains)
-    if not gained:
-        return NOT_RUN
-    lines = [
-        [
-            f"`{name}`",
-            f"{place_name(*cell)} (n = {len(found)})",
-            *(f"{fmean(gains):+.1f}" for gains in zip(*found, strict=True)),
-        ]
-        for (name, cell), found in sorted(gained.items())
-    ]
-    return grid(("idea", "cell", *(f"`{rule}`" for rule in RULES_OF_IDEAS)), lines, numbers=2)
-
-
-def pilot_stream(row: Mapping[str, Any]) -> tuple[str, int, int]:
-    return row["data"], row["memory"], row["seed"]
-
-
 def beyond(text: str, results: Path = RECORDS) -> str:
     """docs/BEYOND.md with its tables."""
+    pilots, reviews = rows(READOUTS), rows(REVIEWS)
     made = dict.fromkeys(("accuracy", "ablation"), NOT_RUN)
-    made |= {"cost": cost(), "readouts": readouts(pilots()), "ideas": ideas(pilots())}
+    made |= {"cost": cost(), "readouts": readouts(pilots), "ideas": ideas(pilots, reviews)}
     if found := tables(BEYOND, results):
         accuracy = found[0]  # runs beside each other have no time of their own
         made["accuracy"] = by_cell(accuracy, lambda cell: with_runs(cell, BEYOND, 1))

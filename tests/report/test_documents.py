@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from benchmarks import digits
 from benchmarks.readings import lines
-from tools import document_tables, when_learned
+from tools import document_tables, pilot_tables, when_learned
 
 import bison_ocl
 from bison_ocl.experiments.plan.paper import C10
@@ -76,9 +76,15 @@ def test_ideas_are_compared_with_bison_ald_on_the_same_streams() -> None:
 
     ours = [pilot("bison-ald", memory, seed, 60 + seed) for memory in (200, 500) for seed in (0, 1)]
     others = [pilot("ideas.py:Mixed", 500, seed, 58.5 + 2 * seed) for seed in (0, 1, 2)]
-    lines = document_tables.ideas([*ours, *others]).splitlines()
-    assert lines[2:] == ["| `Mixed` | C10 0.5k (n = 2) | -1.0 | -1.0 |"]
-    assert document_tables.ideas(ours) == document_tables.NOT_RUN
+    before, after = ({"ld-mirror": 50 + aa, "ld-centred-crop": 52 - aa} for aa in (0, 1))
+    review = {"data": C10, "memory": 200, "AA by steps": {"0": before, "250": after}}
+    lines = pilot_tables.ideas([*ours, *others], [review]).splitlines()
+    assert lines[0] == "| idea | C10 0.2k | C10 0.5k |"
+    assert lines[2:] == [
+        "| Mixed | – | -1.0 / -1.0 (2) |",
+        "| Reviewed | +1.0 / -1.0 (1) | – |",
+    ]
+    assert pilot_tables.ideas(ours, []) == pilot_tables.NOT_RUN
 
 
 def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
