@@ -71,6 +71,13 @@ def by_rule(engine: Engine, me: State, stream: Stream) -> Iterator[tuple[str, fl
         yield rule, round(100 * float(by_task.mean()), 2)
 
 
+def append(out: Path, device: str, **row: Any) -> None:
+    """Append a line, with the machine and the commit."""
+    row |= {"environment": vars(environment(device)), "commit": commit()}
+    with out.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("entries", nargs="+")
@@ -85,20 +92,19 @@ def main() -> None:
         for seed in parse_seeds(seeds):
             stream = stream_of(DEFAULT, data, seed)
             me = trained(asked.method, stream, int(memory), seed, device)
-            row: dict[str, Any] = {
-                "method": asked.method,
-                "data": name,
-                "memory": int(memory),
-                "seed": seed,
-                "average": AVERAGE,
-                "precision": "bf16",
-                "AA": read(me, configured(asked.method, name, {}), stream),
-                "environment": vars(environment(device)),
-                "commit": commit(),
-            }
-            with asked.out.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print(entry, seed, row["AA"], flush=True)
+            found = read(me, configured(asked.method, name, {}), stream)
+            append(
+                asked.out,
+                device,
+                method=asked.method,
+                data=name,
+                memory=int(memory),
+                seed=seed,
+                average=AVERAGE,
+                precision="bf16",
+                AA=found,
+            )
+            print(entry, seed, found, flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ review.jsonl.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +17,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.readouts import read, trained
+from benchmarks.readouts import append, read, trained
 from bison_ocl.data import load
-from bison_ocl.experiments.records.commit import commit
-from bison_ocl.experiments.records.environment import environment
 from bison_ocl.experiments.records.spec import parse_seeds
 from bison_ocl.methods.method import Method
 from bison_ocl.methods.settings import configured
@@ -75,18 +72,10 @@ def main() -> None:
     for entry in asked.entries:
         data, memory, seeds = entry.rsplit(":", 2)
         for seed in parse_seeds(seeds):
-            row = {
-                "method": METHOD,
-                "data": data,
-                "memory": int(memory),
-                "seed": seed,
-                "AA by steps": measured(data, int(memory), seed, asked.data_dir),
-                "environment": vars(environment("cpu")),
-                "commit": commit(),
-            }
-            with asked.out.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print(entry, seed, row["AA by steps"], flush=True)
+            found = measured(data, int(memory), seed, asked.data_dir)
+            row = {"method": METHOD, "data": data, "memory": int(memory), "seed": seed}
+            append(asked.out, "cpu", **row, **{"AA by steps": found})
+            print(entry, seed, found, flush=True)
 
 
 if __name__ == "__main__":
