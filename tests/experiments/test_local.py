@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from bison_ocl.errors import UserError
-from bison_ocl.experiments.carry import local
+from bison_ocl.experiments.carry import local, warm_up, work
 from bison_ocl.experiments.carry.work import Outcome
 from bison_ocl.experiments.plan.paper import Cell
 from bison_ocl.experiments.plan.plan import Wanted, plan
 from bison_ocl.experiments.plan.units import job_of
-from bison_ocl.experiments.train.runner import Job
-from tests.digits import use
+from bison_ocl.experiments.train.runner import Job, Watch
+from tests.digits import shrunk, use
 from tests.experiments.inline import Carried
 
 SETTINGS = (("filters", "1"), ("stream_batch", "70"))
@@ -205,14 +205,32 @@ def test_processes_that_run_at_once_share_a_gpu(
         local.carry_out(jobs, lambda job: None, lambda outcome: None, processes=processes)
 
 
-def test_a_warm_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[Job] = []
-    monkeypatch.setattr(local, "attempt", tried.append)
-    job = small("er", 3, tmp_path)
-    local.train_and_discard(job)
-    assert [(one.method, list(one.seeds)) for one in tried] == [("er", [3])]
-    assert tried[0].out != job.out
-    assert not tried[0].out.exists()
+def test_a_warm_up_ends_after_two_tasks_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, shrunk)
+    tested: list[int] = []
+    tried: list[tuple[Job, Outcome]] = []
+    ended = warm_up.TwoTasks.tested
+
+    def noted(watcher: warm_up.TwoTasks, task: int, accuracy: float) -> None:
+        tested.append(task)
+        ended(watcher, task, accuracy)
+
+    def attempt(job: Job, watch: Watch) -> None:
+        tried.append((job, work.attempt(job, watch=watch)))
+
+    monkeypatch.setattr(warm_up.TwoTasks, "tested", noted)
+    monkeypatch.setattr(warm_up, "attempt", attempt)
+    unit = replace(small("er", 3, tmp_path), seeds=[3, 4])
+    warm_up.warm_up_with(unit)
+    [(job, outcome)] = tried
+    assert tested == [0, 1]
+    assert (job.method, list(job.seeds)) == ("er", [3])
+    assert (outcome.records, outcome.error) == ([], "Warm: ")
+    assert job.out != unit.out
+    assert not job.out.exists()
+    assert not unit.out.exists()
 
 
 def test_what_ended_a_process_is_said_in_words() -> None:

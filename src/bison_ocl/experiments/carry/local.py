@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bison_ocl.data import load
 from bison_ocl.errors import UserError
+from bison_ocl.experiments.carry.warm_up import warm_up_with
 from bison_ocl.experiments.carry.work import Done, Outcome, Started, attempt
 from bison_ocl.experiments.tracking.run_update import OnUpdate, RunUpdate
 from bison_ocl.experiments.train.runner import Job
@@ -37,7 +36,7 @@ def carry_out(
 ) -> None:
     """Distribute units to processes; a process that dies fails its unit and is replaced.
 
-    `warm_up`: train and discard each unit's first run beforehand, for stable timings.
+    `warm_up`: train and discard two tasks of each unit beforehand, for stable timings.
     `go_on`: whether units may still start; asked when one ends.
     """
     open_datasets(jobs)
@@ -138,7 +137,7 @@ def serve(pipe: Connection) -> None:
     while True:
         job, warm_up = pipe.recv()
         if warm_up:
-            train_and_discard(job)
+            warm_up_with(job)
         pipe.send(attempt(job, pipe.send))
 
 
@@ -148,9 +147,3 @@ def end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os._exit(1)
-
-
-def train_and_discard(job: Job) -> None:
-    """Train the first run of a unit and discard it."""
-    with TemporaryDirectory() as folder:
-        attempt(replace(job, seeds=job.seeds[:1], out=Path(folder)))

@@ -18,7 +18,7 @@ from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.tracking.run_update import OnUpdate, with_updates
 from bison_ocl.experiments.train.run import Run, Watcher
-from bison_ocl.experiments.train.runner import Job, run
+from bison_ocl.experiments.train.runner import Job, Watch, run
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def unwatched(run: Run) -> AbstractContextManager[Watcher]:
     return nullcontext(Watcher())
 
 
-def attempt(job: Job, on_update: OnUpdate | None = None) -> Outcome:
+def attempt(job: Job, on_update: OnUpdate | None = None, watch: Watch = unwatched) -> Outcome:
     """Carry out or resume a unit in this process; errors become an outcome.
 
     On a CPU with one thread: rounding depends on the number of threads.
@@ -68,7 +68,7 @@ def attempt(job: Job, on_update: OnUpdate | None = None) -> Outcome:
         torch.set_num_threads(1)
     job = replace(job, resume=True)
     try:
-        watch = with_updates(unwatched, on_update) if on_update else unwatched
+        watch = with_updates(watch, on_update) if on_update else watch
         return Outcome(job, run(job, watch, lambda _: None))
     except UserError as error:
         return Outcome(job, finished(job), str(error))
