@@ -23,8 +23,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def plural(n: int, noun: str) -> str:
-    """`1 image`, `2 images`."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    """`1 image`, `2 images`, `2 classes`."""
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}{ending}"
 
 
 def first_line(error: BaseException) -> str:

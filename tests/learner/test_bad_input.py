@@ -312,12 +312,30 @@ def test_no_images_in_a_list_are_no_images() -> None:
         learner.score([], [])
 
 
-def test_accuracy_on_labels_that_only_python_takes_for_the_learned_ones_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("learned", "given", "refused"),
+    [
+        ([0, 1], [False, True], "labels 0 and False are equal in Python"),
+        ([0, 1], ["0", "1"], "label '0' is unknown, but 0 is learned: give labels of the type"),
+        (["0", "1"], ["ox", 1], "label 1 is unknown, but '1' is learned: give labels of the type"),
+    ],
+)
+def test_accuracy_on_labels_of_another_type_than_the_learned_ones_is_refused(
+    learned: list[Any], given: list[Any], refused: str
+) -> None:
     learner = new()
     x, _ = herd(10)
-    learner.observe(x, [0, 1] * 5)
-    with pytest.raises(UserError, match=r"^labels 0 and False are equal in Python"):
-        learner.score(x, [False, True] * 5)
+    learner.observe(x, learned * 5)
+    with pytest.raises(UserError, match=f"^{refused}"):
+        learner.score(x, given * 5)
+
+
+def test_accuracy_counts_labels_that_are_not_learned_as_wrong() -> None:
+    learner = new()
+    x, _ = herd(10)
+    learner.observe(x, [0, "0"] * 5)
+    assert learner.score(x, ["ox"] * 10) == 0
+    assert learner.score(x, learner.predict(x)) == 1
 
 
 @pytest.mark.parametrize("bound", ["high", float("nan"), True, [0.5], 60, 1.01, -0.1, float("inf")])

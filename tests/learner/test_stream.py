@@ -106,6 +106,9 @@ def test_a_learner_can_be_looked_at() -> None:
     assert "3 images waiting" in learner.summary()
     assert "20 of 20 images" in learner.summary()
     assert f"{learner.metrics.accuracy:.1%} of 33" in learner.summary()
+    learner = new("er", memory=20)
+    learner.observe(herd(10)[0], ["ox"] * 10)
+    assert repr(learner) == "<Learner er: 1 class, 1 step, 10 of 20 images kept, cpu>"
     assert "right={" in repr(learner.metrics)
     assert "False, False" not in repr(learner.metrics)  # of the last 1,000 images
 

@@ -30,7 +30,7 @@ from bison_ocl.learner.labels.given import (
     plain_labels,
     plain_names,
 )
-from bison_ocl.learner.labels.numbers import Labels, distinct
+from bison_ocl.learner.labels.numbers import Labels, check_types
 from bison_ocl.learner.memory_view import MemoryView, stored_by_label, view
 from bison_ocl.learner.predicting import REFRESH, NotLearned, Predicting, check_answered
 from bison_ocl.learner.prequential import Metrics, Prequential
@@ -309,7 +309,7 @@ class Learner:
     def score(self, images: Any, labels: Iterable[Hashable]) -> float:
         """Accuracy on labelled images, which are not learned from."""
         y = plain_labels(for_images(is_single(images), labels))
-        distinct([*self.learned_labels, *y])  # True would count as right where 1 was learned
+        check_types(self.learned_labels, y)
         predicted = self.predict(images)
         check_one_each(len(predicted), len(y), "label")
         if not y:
@@ -459,7 +459,8 @@ class Learner:
     def __repr__(self) -> str:
         training, name = self._training, name_of(type(self.method))
         kept = f"{sum(self.stored_by_label.values())} of {self.capacity} images kept"
-        found = f"{len(training.labels)} classes, {training.steps} steps, {kept}"
+        learned = plural(len(training.labels), "class"), plural(training.steps, "step")
+        found = ", ".join((*learned, kept))
         return f"<Learner {name}: {found}, {training.execution.device}>"
 
     def summary(self) -> str:

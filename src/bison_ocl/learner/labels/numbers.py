@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from bison_ocl.errors import UserError
@@ -124,3 +124,15 @@ def distinct(labels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
                 f"labels {known!r} and {label!r} are equal in Python: use one type for all labels"
             )
     return found
+
+
+def check_types(learned: Sequence[Hashable], given: Sequence[Hashable]) -> None:
+    """Refuse labels of another type than learned: True would count as right for 1, '1' as wrong."""
+    known = distinct(learned)
+    by_text = {str(label): label for label in learned}
+    for label in distinct([*learned, *given]):
+        if label not in known and str(label) in by_text:
+            raise UserError(
+                f"label {label!r} is unknown, but {by_text[str(label)]!r} is learned: "
+                "give labels of the type that was learned"
+            )
