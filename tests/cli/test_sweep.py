@@ -169,6 +169,17 @@ def test_a_sweep_of_decays_scores_the_averages(by: str, call: Call, tmp_path: Pa
     }
 
 
+def test_the_average_is_scored_once_where_the_method_predicts_by_it(
+    call: Call, tmp_path: Path
+) -> None:
+    words = ["run", "bison-ald", *SMALL, "--memory", "20", "--average", "0.9"]
+    assert call(*words, "--out", tmp_path / "by-itself").status == 0
+    assert [list(one["also"]) for one in records(tmp_path / "by-itself")] == [[]]
+    assert call(*words, "--also", "averaged", "--out", tmp_path / "asked").status == 0
+    (one,) = records(tmp_path / "asked")
+    assert one["also"]["averaged"]["metrics"] == one["metrics"]
+
+
 def test_a_failed_run_is_reported_and_the_others_are_shown(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

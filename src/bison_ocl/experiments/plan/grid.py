@@ -78,7 +78,8 @@ def combinations(settings: Values, reads: Sequence[str]) -> Iterator[tuple[tuple
 def read_by(cells: Sequence[Cell], also: Sequence[str]) -> tuple[Cell, ...]:
     """Cells with the readouts that apply to their methods; one that applies to none is refused.
 
-    Where an average is asked for, by any option, `averaged` is one of them.
+    Where an average is asked for, by any option, `averaged` is one of them, unless each method
+    predicts by its average anyway.
     """
     from bison_ocl.experiments.train.also import fault
     from bison_ocl.inference.readouts import AVERAGED
@@ -89,7 +90,8 @@ def read_by(cells: Sequence[Cell], also: Sequence[str]) -> tuple[Cell, ...]:
     pairs = list(zip(cells, methods, strict=True))
     for cell, method in pairs:
         check_memory(method, cell.memory)
-    if any(method.average for cell, method in pairs if "average" in dict(cell.settings)):
+    asked = [method for cell, method in pairs if "average" in dict(cell.settings)]
+    if any(method.average and not method.reads_average for method in asked):
         also = tuple(dict.fromkeys([*also, AVERAGED]))
     faults = {name: [fault(name, method) for method in methods] for name in also}
     for reasons in faults.values():
