@@ -275,6 +275,15 @@ def test_a_long_legend_leaves_room_for_the_curves(show: Open, tmp_path: Path) ->
     assert area["height"] > 220
 
 
+def test_the_buttons_of_a_chart_cover_no_legend(show: Open, tmp_path: Path) -> None:
+    write(load(ROOT / "results" / "digits"), tmp_path / "digits.html")
+    chart = visible(show(tmp_path / "digits.html", view="curves"), ".js-plotly-plot")
+    buttons, legend = (chart.locator(name).bounding_box() for name in (".modebar", ".legend"))
+    assert buttons is not None
+    assert legend is not None
+    assert legend["y"] + legend["height"] < buttons["y"]
+
+
 def test_no_button_of_a_chart_uploads_it(show: Open, tmp_path: Path) -> None:
     write(load(ROOT / "results" / "demo"), tmp_path / "demo.html")
     page = show(tmp_path / "demo.html", view="curves")
