@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -16,10 +17,12 @@ from benchmarks.readings import lines
 from tools import document_tables, pilot_tables, when_learned
 
 import bison_ocl
-from bison_ocl.experiments.plan.paper import C10
+from bison_ocl.experiments.plan.paper import C10, C100
 from bison_ocl.experiments.records.results import read, read_complete
 from bison_ocl.methods import METHODS, method_class
 from bison_ocl.methods.method import Method
+from bison_ocl.report.study.study import load
+from bison_ocl.report.tables.layouts import tables_of
 from tests.report.records import records
 from tests.report.test_folder import put
 
@@ -104,6 +107,35 @@ def test_what_the_readme_says_of_nearness_is_what_the_results_say() -> None:
         assert f"| Mini {behind} | PCR | – | all | -1." in results
     assert "OCM is ahead of BISON in 3 of 6 cells" in results
     assert "| LODE | 8 | +1.8 | -0.0 | 4 | 5 of 6 |" in results
+
+
+def test_what_the_readings_say_of_directions_is_what_the_records_say() -> None:
+    (table,) = tables_of("directions", load(PROJECT / "results/directions").items["directions"])
+    found = {
+        (column.place.data, column.measure.name, row.label.text): list(cell.values.values())
+        for row in table.rows
+        for column, cell in zip(table.columns, row.cells, strict=True)
+    }
+    own, variants = "(bs, sb)", ["(bs, bs)", "(sb, sb)", "(sb, bs)"]
+
+    def leads(data: str, measure: str, variant: str) -> list[float]:
+        both = zip(found[data, measure, own], found[data, measure, variant], strict=True)
+        return [mine - other for mine, other in both]
+
+    for variant in variants:
+        for data in (C10, C100):
+            assert len(found[data, "AA", variant]) == 3
+            assert min(leads(data, "AI", variant)) > 0
+            assert max(leads(data, "AF_table", variant)) < 0
+    assert min(leads(C10, "AA", "(sb, sb)") + leads(C10, "AA", "(sb, bs)")) > 0
+    mean = {
+        data: [f"{fmean(found[data, 'AA', one]):.1f}" for one in (own, *variants)]
+        for data in (C10, C100)
+    }
+    page = " ".join((PROJECT / "docs/READINGS.md").read_text("utf-8").split())
+    assert "({2} and {3}, BISON {0}), on every seed".format(*mean[C10]) in page
+    assert "turning the alignment around costs nothing ({1})".format(*mean[C10]) in page
+    assert "BISON has {}, the variants {}, {} and {}.".format(*mean[C100]) in page
 
 
 def test_the_table_of_readings_is_that_of_the_pilots() -> None:
