@@ -94,6 +94,21 @@ def test_both_datasets_share_a_data_folder_without_mixing(tmp_path: Path) -> Non
     expect(read("split-cifar100", tmp_path), HUNDRED)
 
 
+def test_a_cache_is_of_all_files_that_are_read(tmp_path: Path) -> None:
+    folder = put(tmp_path, *cifar10_files(TEN, "python 3"), "folder")
+    images = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
+
+    def fingerprint() -> str:
+        return repr(datasets.source_of("split-cifar10", tmp_path).fingerprint())
+
+    found = {fingerprint()}
+    for name in (*images, "batches.meta"):
+        os.utime(folder / name, (0, 0))
+        found.add(fingerprint())
+    (folder / "batches.meta").unlink()
+    assert len({*found, fingerprint()}) == 9
+
+
 def test_only_images_and_fine_labels_are_required(tmp_path: Path) -> None:
     contents = {
         "train": (HUNDRED.train_x, HUNDRED.train_y),

@@ -42,9 +42,10 @@ class UnpackedFolder:
     def title(self, name: str) -> str:
         return str(self.path / name)
 
-    def stamp(self, names: tuple[str, ...]) -> list[Any]:
-        """A value that changes with the files; a missing file is an error."""
-        files = [(name, self.existing(name).stat()) for name in names]
+    def stamp(self, names: tuple[str, ...], optional: str) -> list[Any]:
+        """A value that changes with the files; a missing one is an error, but for the last."""
+        found = (*names, optional) if self.has(optional) else names
+        files = [(name, self.existing(name).stat()) for name in found]
         return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in files]
 
     @contextmanager
@@ -71,7 +72,7 @@ class TarArchive:
     def title(self, name: str) -> str:
         return f"{self.path}:{self.folder}/{name}"
 
-    def stamp(self, names: tuple[str, ...]) -> list[Any]:
+    def stamp(self, names: tuple[str, ...], optional: str) -> list[Any]:
         """A value that changes with the archive, without reading its members."""
         stat = self.path.stat()
         return [[self.path.name, stat.st_size, stat.st_mtime_ns]]

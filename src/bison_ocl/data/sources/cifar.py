@@ -74,7 +74,7 @@ class Cifar:
 
     def fingerprint(self) -> dict[str, Any]:
         needed = self.version.train + self.version.test
-        files = self.files.stamp(needed)
+        files = self.files.stamp(needed, self.version.names)
         return {"rules": RULES, "version": self.version.folder, "files": files}
 
     def layout(self) -> Layout:
