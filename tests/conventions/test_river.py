@@ -77,6 +77,14 @@ def test_pixels_keep_their_places_whatever_their_names(name: str) -> None:
         assert pixels[0].flatten().tolist() == [round(255 * v / 63) for v in values]
 
 
+def test_values_that_are_missing_are_black_and_new_ones_have_no_place() -> None:
+    model = new()
+    model.learn_one({"a": 1.0, "b": 2.0, "c": 3.0}, "bison")
+    found = model._image({"c": 3.0, "a": 1.0, "d": 4.0})
+    assert np.array_equal(found, model._image({"a": 1.0, "b": 0.0, "c": 3.0}))
+    assert not np.array_equal(found, model._image({"a": 1.0, "b": 2.0, "c": 3.0}))
+
+
 def test_nothing_is_predicted_before_the_first_batch() -> None:
     model = new()
     assert model.predict_one({"a": 1.0}) is None

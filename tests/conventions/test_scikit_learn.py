@@ -81,6 +81,14 @@ def test_it_learns_the_digits() -> None:
     assert classifier.score(x, y) > 0.2
 
 
+def test_each_pass_goes_on_from_the_one_before() -> None:
+    x, y = digits(40)
+    twice = LearnerClassifier(value_range=(0, 16), passes=2, **QUICK).fit(x, y)
+    again = LearnerClassifier(value_range=(0, 16), **QUICK).fit(x, y).partial_fit(x, y)
+    assert twice.learner_.metrics.steps == again.learner_.metrics.steps == 8
+    np.testing.assert_array_equal(twice.predict_proba(x), again.predict_proba(x))
+
+
 def test_images_need_no_shape() -> None:
     x, y = digits(40)
     images = np.repeat((x.reshape(-1, 8, 8, 1) * 15).astype(np.uint8), 3, axis=3)

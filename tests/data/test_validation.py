@@ -44,6 +44,23 @@ def test_small_classes_keep_and_give_at_least_one_image() -> None:
     assert 255 not in found.test.x
 
 
+def test_each_class_draws_the_images_that_it_gives() -> None:
+    found = held_out(made([40, 40]), 0.25).test
+    first, second = (set((found.x[found.y == i, 0, 0, 0] - 40 * i).tolist()) for i in (0, 1))
+    assert len({frozenset(places) for places in (first, second, range(10))}) == 3
+
+
+def test_both_checksums_are_of_the_training_images_alone() -> None:
+    whole = made([4, 4])
+    sums = [
+        (found.train_sha256, found.test_sha256)
+        for changed in ({}, {"test_sha256": "e" * 64}, {"train_sha256": "e" * 64})
+        for found in (held_out(replace(whole, **changed), 0.25),)
+    ]
+    assert sums[0] == sums[1]
+    assert not set(sums[0]) & set(sums[2])
+
+
 def test_another_share_has_other_checksums_and_no_checksum_stays_none() -> None:
     whole = made([4, 4])
     one, other = held_out(whole, 0.25), held_out(whole, 0.5)

@@ -144,9 +144,9 @@ def test_a_folder_is_probed_under_a_name_of_its_own(
 # --- several files ---
 
 
-def old_ones(folder: Path) -> list[Path]:
+def old_ones(folder: Path, called: str = "abc") -> list[Path]:
     folder.mkdir()
-    paths = [folder / f"{name}.file" for name in "abc"]
+    paths = [folder / f"{name}.file" for name in called]
     for path in paths:
         path.write_bytes(b"old")
     return paths
@@ -158,13 +158,14 @@ def replace_all(paths: list[Path]) -> None:
             write_atomically(path, b"new")
 
 
+@pytest.mark.parametrize("called", ["ab", "abc"])
 def test_a_kill_at_any_call_leaves_all_old_or_all_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(durable, "is_gone", lambda _: True)
     found_of_all = set()
     for at in range(1, 100):
-        paths = old_ones(tmp_path / str(at))
+        paths = old_ones(tmp_path / str(at), called)
         try:
             with failing(at, Killed()) as found:
                 replace_all(paths)

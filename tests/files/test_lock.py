@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count, islice
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -124,6 +125,25 @@ def test_a_file_removed_while_another_waits_for_it_is_not_locked(
                 pass
             assert path.exists()
     assert not path.exists()
+
+
+def test_a_process_that_is_leaving_is_waited_for(tmp_path: Path) -> None:
+    """It holds the whole file for the moment in which it removes it."""
+    path, held = tmp_path / ".claims", []
+
+    def claim() -> None:
+        with claimed(path, things(1)):
+            held.append(path.exists())
+
+    leaving = os.open(path, os.O_RDWR | os.O_CREAT)
+    lock.lock_byte(leaving, fcntl.F_WRLCK, lock.PRESENCE)
+    thread = Thread(target=claim)
+    thread.start()
+    thread.join(0.2)
+    path.unlink()
+    os.close(leaving)
+    thread.join()
+    assert held == [True]
 
 
 @pytest.mark.parametrize("code", NO_LOCKS)

@@ -23,6 +23,7 @@ from bison_ocl.learner.calibration import (
     RANGE,
     Fit,
     by_rule,
+    fit,
     fitted,
 )
 from bison_ocl.learner.held_back import EVERY, HeldBack
@@ -217,7 +218,9 @@ def test_a_head_is_fitted_every_refresh_steps_not_at_every_step() -> None:
         assert learner._predicting.fit is not None
         steps.append(learner._predicting.fit.step)
     assert 3 <= len(set(steps)) <= 4
-    assert not Fit(1.0, 10, 4).serves(learner._current(), 5)
+    now = learner._current()
+    assert not Fit(1.0, 10, 4).serves(now, 5)
+    assert [Fit(1.0, now.step, labels).serves(now, 5) for labels in (3, 4)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -230,6 +233,14 @@ def test_a_copy_keeps_the_temperature(copied: Callable[[Any], Any]) -> None:
     learner.observe(*herd(10, seed=2))
     wanted = learner.predict_proba(x)
     assert np.array_equal(copied(learner).predict_proba(x), wanted)
+
+
+def test_a_label_that_is_only_held_back_takes_one_of_the_classes() -> None:
+    learner = new("er", classes=2)
+    learner.observe(herd(9)[0], [*"aaaaaaaac"])
+    assert learner._training.held_back.counts == {"c": 1}
+    with pytest.raises(UserError, match="label 'b' would be class 3 of 2"):
+        learner.observe(herd(1)[0], ["b"])
 
 
 def test_forgotten_images_are_not_held_back_either(tmp_path: Path) -> None:
@@ -247,6 +258,20 @@ def test_forgotten_images_are_not_held_back_either(tmp_path: Path) -> None:
     assert label not in learner._training.held_back.counts
     learner.save(tmp_path / "herd")
     assert not any(image in (tmp_path / "herd").read_bytes() for image in pixels)
+
+
+def test_the_temperature_is_fitted_again_without_forgotten_images() -> None:
+    learner = new("er")
+    learner.observe(*herd(300), ids=range(300))
+    before, held = learner._current().temperature, learner._training.held_back.kept
+    learner.forget(ids=[one.id for one in held[:5]])
+    found = learner._current()
+    assert found.temperature == fit(found, held[5:]).temperature != before
+
+
+def test_each_of_many_labels_may_have_an_image_held_back() -> None:
+    held, _ = HeldBack(2).share(arrivals("a" * 20 + "b" * 20 + "c" * 20))
+    assert held.counts == {"b": 1, "c": 1}
 
 
 @pytest.mark.parametrize(

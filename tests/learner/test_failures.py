@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from bison_ocl import Learner, UserError
+from bison_ocl.engine.eager import Eager
 from tests.learners import backbone, everything, herd, new, on_disk, state, trained
 from tests.tiny import images, same, snapshot
 
@@ -172,6 +173,36 @@ def test_a_call_that_fails_leaves_the_learner_as_it_was(
     found, wanted = (on_disk(one, tmp_path / "end") for one in (disturbed, other))
     assert found[1] == wanted[1]
     assert same(found[0], wanted[0])
+
+
+def test_a_test_that_fails_leaves_no_prediction_of_steps_that_are_undone() -> None:
+    learner = new("er", backbone=Faulty())
+    x, y = herd(60)
+    learner.observe(x[:20], y[:20])
+    before = learner.predict_proba(x)
+    LEFT.append(2)
+    try:
+        with pytest.raises(RuntimeError, match="out of memory"):
+            learner.test_then_train(x[20:], y[20:])
+    finally:
+        LEFT.clear()
+    assert np.array_equal(learner.predict_proba(x), before)
+
+
+def test_images_that_a_later_step_refuses_cost_nothing_that_was_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = trained(n=43)
+    before = everything(learner)
+
+    def refuse(*_: Any) -> None:
+        raise UserError("these images")
+
+    monkeypatch.setattr(Eager, "step", refuse)
+    with pytest.raises(UserError, match="these images"):
+        learner.flush()
+    assert same(before, everything(learner))
+    assert len(learner._training.waiting) == 3
 
 
 def test_images_that_no_step_can_take_do_not_decide_about_later_ones() -> None:

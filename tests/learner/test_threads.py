@@ -83,6 +83,16 @@ def test_a_copy_of_a_learner_goes_its_own_way(copied: Callable[[Any], Any], own:
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_does_not_wait_for_the_original(copied: Callable[[Any], Any]) -> None:
+    learner = trained()
+    learning = Thread(target=copied(learner).observe, args=herd(10))
+    with learner._lock:  # as while another thread learns
+        learning.start()
+        learning.join(20)
+        assert not learning.is_alive()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 def test_a_copy_predicts_from_the_same_snapshot(copied: Callable[[Any], Any]) -> None:
     learner = new(memory=300)
     learner.observe(*herd(300))

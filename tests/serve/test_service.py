@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -137,6 +138,27 @@ def test_a_call_killed_while_learning_is_replayed_or_dropped(path: Path, serve: 
     assert equal(serve(path).learner, learner)
 
 
+def test_a_refused_line_before_others_is_told_and_kept(path: Path, serve: Serve) -> None:
+    x, y = labelled(7, seed=1)
+    journal = Journal(journal_of(path))
+    for labels in (y[:3], y):
+        journal.append(Entry(0, x, list(labels)))
+    lines = journal_of(path).read_bytes()
+    journal.close()
+    with pytest.raises(UserError, match="7 images but 3 labels"):
+        serve(path)
+    assert journal_of(path).read_bytes() == lines
+
+
+def test_the_file_is_read_when_no_other_server_can_write_it(path: Path) -> None:
+    def load(path: Path) -> Learner:
+        with pytest.raises(UserError, match="another process works on"):
+            Journal(journal_of(path))
+        return Learner.load(path)
+
+    Service(path, load).close()
+
+
 def test_a_refused_call_leaves_no_line(path: Path, serve: Serve) -> None:
     service = serve(path)
     before = everything(service.learner)
@@ -146,6 +168,24 @@ def test_a_refused_call_leaves_no_line(path: Path, serve: Serve) -> None:
         service.observe(torch.zeros(1, 3, 6, 6), ["bison"])
     assert service.journal.size == 0
     assert same(everything(service.learner), before)
+
+
+def test_a_call_that_breaks_leaves_no_line(
+    path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be learned at the next start, and the call after it taken for the same."""
+    wanted, service = reference(path, 1), serve(path)
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "test_then_train", broken)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            service.observe(*labelled(7, seed=9))
+    observed(service, range(1))
+    killed(service)
+    assert equal(serve(path).learner, wanted)
 
 
 def test_a_refused_call_is_answered_as_such_though_the_disk_fails(
@@ -180,11 +220,12 @@ def test_a_failed_save_keeps_the_journal(
 ) -> None:
     service = serve(path)
     observed(service, range(1))
+    saved_at = service.saved_at
     with monkeypatch.context() as patch:
         patch.setattr(Learner, "save", refusing)
         with pytest.raises(UserError, match="full"):
             service.save()
-    assert service.failed_saves == 1
+    assert (service.failed_saves, service.saved_at) == (1, saved_at)
     assert service.journal.size > 0
     wanted = everything(service.learner)
     killed(service)
@@ -193,6 +234,26 @@ def test_a_failed_save_keeps_the_journal(
 
 def refusing(*_: Any) -> None:
     raise UserError("the disk is full")
+
+
+def test_a_save_waits_for_the_call_that_is_learned(
+    path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the step it would empty the journal of images that the file does not hold."""
+    wanted, service, learn = reference(path, 1), serve(path), Learner.test_then_train
+    saving = threading.Thread(target=service.save)
+
+    def begun(*given: Any) -> Any:
+        saving.start()
+        saving.join(0.5)
+        return learn(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "test_then_train", begun)
+        observed(service, range(1))
+        saving.join()
+    killed(service)
+    assert equal(serve(path).learner, wanted)
 
 
 def test_forgotten_images_are_in_no_file(path: Path, serve: Serve) -> None:

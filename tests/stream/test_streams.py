@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
 from bison_ocl.errors import UserError
-from bison_ocl.stream.blurry import blurry
+from bison_ocl.stream.blurry import blurry, share
 from bison_ocl.stream.class_incremental import class_incremental
 from bison_ocl.stream.long_tailed import long_tailed, sizes
 from bison_ocl.stream.one_class import one_class
@@ -184,6 +184,14 @@ def test_seeds_differ(text: str) -> None:
     assert not same(stream_of(text, data, 0), stream_of(text, data, 1))
 
 
+@pytest.mark.parametrize("text", ["long-tailed:factor=3", "blurry:disjoint=0,spill=50"])
+def test_the_seed_chooses_the_images_that_stay(text: str) -> None:
+    """Not the first ones of a class, which a dataset may have sorted."""
+    streams = [stream_of(text, dataset([30, 30], 2), seed) for seed in range(9)]
+    found = {tuple(frozenset(task.tolist()) for task in stream.images) for stream in streams}
+    assert len(found) == 9
+
+
 @pytest.mark.parametrize("text", ["natural", "order:confusion"])
 def test_a_fixed_order_keeps_its_tasks_whatever_the_seed(text: str) -> None:
     data = dataset([4] * 10, 5)
@@ -241,6 +249,11 @@ def test_blurry_spills_the_share_asked_for() -> None:
     assert solid.tolist() == [1] * 5, "disjoint classes are spread evenly over tasks"
 
 
+def test_shares_are_rounded_half_up() -> None:
+    found = [share(10, percent) for percent in (0, 4, 5, 24, 25, 100)]
+    assert found == [0, 0, 1, 2, 3, 10]
+
+
 def test_long_tailed_class_sizes() -> None:
     data = dataset([200] * 5, 5)
     stream = long_tailed(data, 2, factor=16)
@@ -268,6 +281,15 @@ def test_tests_of_classes_met_so_far() -> None:
     for task in range(3):
         assert sorted(set(stream.test(task).y.tolist())) == list(range(2 * task + 2))
     assert sorted(stream.test_of_first(3).y.tolist()) == [0] * 3 + [1] * 3 + [2] * 3
+
+
+def test_tests_are_of_classes_met_though_their_home_is_a_later_task() -> None:
+    stream = blurry(dataset([20] * 6, 3), 0, disjoint=0, spill=30)
+    met: set[int] = set()
+    for task in range(3):
+        met |= {label for batch in stream.batches(task, 10) for label in batch.y.tolist()}
+        assert set(stream.test(task).y.tolist()) == met
+    assert stream.task_of_class != stream.home_of_class
 
 
 def test_orders_from_files(tmp_path: Path) -> None:
