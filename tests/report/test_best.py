@@ -44,6 +44,17 @@ def test_means_that_differ_in_rounding_are_equally_good() -> None:
     assert "are lr=0.1 and, equally good, lr=0.05" in best_settings([*one, *other])[0]
 
 
+def test_a_setting_that_lacks_runs_is_not_the_best() -> None:
+    tried = [*validated(0.1, 0.5), *validated(0.2, 0.4), *validated(0.05, 0.6)[:1]]
+    (told,) = best_settings(tried)
+    assert "best of 2 settings (1 other with fewer runs) is lr=0.1, by mean validation AA" in told
+
+
+def test_every_memory_size_has_its_own_best() -> None:
+    more = [replace(one, memory=200) for one in validated(0.05, 0.6)]
+    assert best_settings([*validated(0.1, 0.5), *more]) == []
+
+
 def test_settings_that_differ_in_late_digits_are_told_apart() -> None:
     tried = [*validated(0.12345671, 0.5), *validated(0.12345672, 0.4)]
     assert "best of 2 settings is lr=0.12345671, by" in best_settings(tried)[0]

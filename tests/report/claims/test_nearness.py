@@ -35,6 +35,28 @@ def test_a_cell_is_far_only_beyond_three_points_and_two_errors() -> None:
     assert str(sure) == "C10 0.2k +4.1 (62.3)"
 
 
+def test_two_standard_errors_explain_a_distance_and_more_do_not() -> None:
+    cells = [cell(51.4, 56.6, std=0.1), cell(52.4, 55.6, std=0.1)]
+    near, far = distances(table({method_label("er"): cells}))
+    assert (str(near), near.far) == ("C10 0.2k +4.0 (1.5)", False)
+    assert (str(far), far.far) == ("C10 0.5k +4.0 (2.5)", True)
+
+
+def test_of_one_run_the_papers_deviation_stands_for_both() -> None:
+    (found,) = distances(table({method_label("er"): [cell(56, std=3.0)]}))
+    assert found.error == pytest.approx(math.sqrt(9 + 9 / 10))
+    assert not found.far
+
+
+@pytest.mark.parametrize("one", [cell(56, std=None), cell(56, 56, std=0.0)])
+def test_a_distance_without_any_deviation_is_judged_by_its_points(one: Comparison) -> None:
+    (found,) = distances(made := table({method_label("er"): [one]}))
+    assert (str(found), found.far, found.explained) == ("C10 0.2k +6.0 (unknown)", True, False)
+    near = distances(table({method_label("er"): [cell(52, std=None)]}))
+    assert not next(near).far
+    assert nearness(dict.fromkeys(("AA", "AF_table", "AI"), made)) is not None
+
+
 def test_finetune_counts_once_and_ocm_by_position() -> None:
     lines = {
         method_label("finetune"): [cell(50), cell(50)],

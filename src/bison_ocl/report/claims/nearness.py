@@ -25,20 +25,20 @@ class Distance:
     row: Row
     column: Column
     difference: float
-    error: float
-    """standard error of the difference"""
+    error: float | None
+    """standard error of the difference; None if no deviation is known"""
 
     @property
     def explained(self) -> bool:
-        return abs(self.difference) <= 2 * self.error
+        return self.error is not None and abs(self.difference) <= 2 * self.error
 
     @property
     def far(self) -> bool:
         return abs(self.difference) > max(POINTS) and not self.explained
 
     def __str__(self) -> str:
-        errors = abs(self.difference) / self.error
-        return f"{cell_name(self.column)} {self.difference:+.1f} ({errors:.1f})"
+        errors = f"{abs(self.difference) / self.error:.1f}" if self.error else "unknown"
+        return f"{cell_name(self.column)} {self.difference:+.1f} ({errors})"
 
 
 def nearness(tables: Mapping[str, Table]) -> Claim | None:
@@ -76,16 +76,19 @@ def printed(table: Table) -> Iterator[tuple[Row, Column, Comparison]]:
                 yield row, column, cell
 
 
-def standard_error(cell: Comparison, column: Column) -> float:
-    """Standard error of ours minus the paper's; ours for both where it prints no deviation.
+def standard_error(cell: Comparison, column: Column) -> float | None:
+    """Standard error of ours minus the paper's.
 
-    The paper's deviation of AI is over tasks.
+    Where one deviation is unknown, the other stands for both: one run has none, and the paper's of
+    AI is over tasks.
     """
     assert cell.ours is not None
     assert cell.paper is not None
-    std = cell.ours.std or 0.0
-    theirs = std if cell.paper.std is None or column.measure.over_tasks else cell.paper.std
-    return math.sqrt(std**2 / cell.ours.n + theirs**2 / SEEDS)
+    ours, theirs = cell.ours.std, None if column.measure.over_tasks else cell.paper.std
+    ours, theirs = (theirs if ours is None else ours), (ours if theirs is None else theirs)
+    if ours is None or theirs is None:
+        return None
+    return math.sqrt(ours**2 / cell.ours.n + theirs**2 / SEEDS)
 
 
 def counts(near: Mapping[str, Sequence[Distance]]) -> str:

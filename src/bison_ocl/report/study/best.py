@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isclose
 
 from bison_ocl.bounds import assigned
+from bison_ocl.errors import plural
 from bison_ocl.report.study.entry import Entry, by_own_rule
 from bison_ocl.report.study.experiments import Experiment, compared, experiments, varied
 from bison_ocl.report.study.measures import AA, plus_minus
@@ -35,8 +36,11 @@ def line(tried: Sequence[Experiment]) -> str:
     best = max(complete, key=lambda one: one.over(AA.of).mean)
     over = best.over(AA.of)
     equal = [chosen(one, tried) for one in complete if isclose(one.over(AA.of).mean, over.mean)]
+    fewer = len(tried) - len(complete)
+    without = f" ({plural(fewer, 'other')} with fewer runs)" if fewer else ""
     return (
-        f"{where}: best of {len(complete)} settings {'are' if len(equal) > 1 else 'is'} "
+        f"{where}: best of {plural(len(complete), 'setting')}{without} "
+        f"{'are' if len(equal) > 1 else 'is'} "
         f"{' and, equally good, '.join(equal)}, by mean validation AA "
         f"{plus_minus(over.mean, over.std)} % (n = {best.n}; {100 * share:g} % of each task's "
         "training images held out)"
