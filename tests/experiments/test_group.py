@@ -199,6 +199,18 @@ def test_a_full_disk_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> 
         assert not list(asked.checkpoints.iterdir())
 
 
+def test_a_checkpoint_is_removed_only_after_the_record_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr(records, "append", killed)
+    with pytest.raises(Killed):
+        trained(job(tmp_path, lr="0.1"))
+    assert saved_steps(tmp_path) == [15, 15]
+
+
 class Killed(BaseException):
     """Nothing catches it, as nothing catches kill -9."""
 

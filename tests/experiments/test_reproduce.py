@@ -13,6 +13,7 @@ from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry import work
 from bison_ocl.experiments.carry.work import Done, Started, attempt
 from bison_ocl.experiments.plan.plan import Plan, Wanted, plan
+from bison_ocl.experiments.records.ledger import Ledger
 from bison_ocl.experiments.records.record import SCHEMA
 from bison_ocl.experiments.train.runner import Job
 from bison_ocl.files.lock import only_one
@@ -70,6 +71,14 @@ def test_what_another_item_has_is_copied(carried: Carried) -> None:
     assert "3 copied" in carried.said
 
 
+def test_runs_of_another_version_of_a_method_are_not_copied(carried: Carried) -> None:
+    carried(small("confusion", "bison"))
+    path = carried.out / "confusion" / "results.jsonl"
+    record = json.loads(path.read_text()) | {"method_source": "another"}
+    path.write_text(json.dumps(record) + "\n")
+    assert len(carried(small("similar-pairs", "bison"))[0]) == 1
+
+
 def test_timings_are_not_copied_either_way(carried: Carried) -> None:
     carried(small("time", "bison"))
     carried(small("efficiency", "bison"))
@@ -119,6 +128,7 @@ def test_seeds_that_were_finished_before_a_unit_failed_count(carried: Carried) -
     _, failed = carried(asked, engine, together=True)
     (one,) = failed
     assert [record.seed for record in one.records] == [0]
+    assert one.job.out.exists()  # the other seed may go on from its checkpoint there
     assert len(carried.lines("confusion")) == 1
     done, _ = carried(asked, together=True)
     assert [list(outcome.job.seeds) for outcome in done] == [[1]]
@@ -161,6 +171,18 @@ def test_times_of_another_machine_are_pointed_out(carried: Carried) -> None:
     assert "measured on abacus, this is" in carried.said
 
 
+def test_times_of_compiled_steps_are_pointed_out(carried: Carried) -> None:
+    asked = small("time", "er")
+    carried(asked)
+    path = carried.out / "time" / "results.jsonl"
+    record = json.loads(path.read_text())
+    record["timing"]["compiled"] = True
+    path.write_text(json.dumps(record) + "\n")
+    carried(asked)
+    device = record["environment"]["device"]
+    assert f"measured on {device}, compiled, this is {device}: choose" in carried.said
+
+
 def killed_after(units: int) -> object:
     """An engine that is stopped when so many units are done but not yet received."""
 
@@ -183,6 +205,23 @@ def test_a_unit_that_was_finished_but_not_written_down_is_not_lost(carried: Carr
     assert len(carried.lines("confusion")) == 3
     assert carried.lines("confusion")[1] == waiting
     assert not (carried.out / "confusion" / "work").exists()
+
+
+def test_a_unit_is_removed_only_after_its_record_is_written(
+    carried: Carried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    asked = small("confusion", "bison")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "add", killed)
+        with pytest.raises(KeyboardInterrupt):
+            carried(asked)
+    (left,) = (carried.out / "confusion" / "work").iterdir()
+    waiting = (left / "results.jsonl").read_text().splitlines()
+    carried(asked)
+    assert carried.lines("confusion") == waiting
 
 
 def test_a_folder_left_by_a_kill_after_the_record_is_cleared(carried: Carried) -> None:

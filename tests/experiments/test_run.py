@@ -13,6 +13,8 @@ from bison_ocl.experiments.records import commit, environment
 from bison_ocl.experiments.terminal.lines import title
 from bison_ocl.experiments.train.group import Group
 from bison_ocl.experiments.train.run import Run
+from bison_ocl.methods.bison import Bison
+from bison_ocl.methods.settings import settings_of
 from tests.contract.test_resume import Watcher, fresh, train
 from tests.tiny import size
 
@@ -68,6 +70,14 @@ def test_the_record_counts_in_the_datasets_ids(
     for task in range(3):
         own = list(run.stream.order[2 * task : 2 * task + 2])
         assert matrix[-1, task] == pytest.approx(confusion[-1][own, own].sum() / 10)
+
+
+def test_the_record_keeps_the_methods_own_settings_beside_those_of_the_run(
+    done: tuple[Run, dict[str, object], Diary],
+) -> None:
+    _, record, _ = done
+    assert record.settings["filters"] == 2
+    assert record.method_preset == settings_of(Bison()) != record.settings
 
 
 def test_times_add_up(done: tuple[Run, dict[str, object], Diary]) -> None:

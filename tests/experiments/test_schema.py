@@ -153,6 +153,7 @@ def test_the_records_of_this_project_are_read() -> None:
         (("accuracy", 0), [0.5], "accuracy"),
         (("class_order", 0), 57, "class_order"),
         (("class_names",), ["zero", "one"], "class_names"),
+        (("class_names",), list("012345678"), "class_names"),
         (("class_names",), list(range(10)), "class_names"),
         (("confusion", 0, 0, 0), -1, "confusion"),
         (("confusion", 0), [[1]], "confusion"),

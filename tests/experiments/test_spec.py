@@ -11,7 +11,7 @@ import pytest
 from bison_ocl.errors import UserError
 from bison_ocl.experiments.carry.rerun import job_of
 from bison_ocl.experiments.records import results as records
-from bison_ocl.experiments.records.ledger import by_identity, looked_up
+from bison_ocl.experiments.records.ledger import by_identity, check_versions, looked_up
 from bison_ocl.experiments.records.spec import Spec, parse_seeds
 from bison_ocl.experiments.train.runner import specs_of
 from bison_ocl.methods.settings import configured
@@ -116,6 +116,13 @@ def test_on_a_cpu_tf32_and_fp32_are_one_identity() -> None:
     assert plain.on("cpu").identity == full.on("cpu").identity == full.identity
     assert plain.on("cuda:0").identity == plain.identity != full.on("cuda:0").identity
     assert replace(SPEC, precision="bf16").on("cpu").precision == "bf16"
+
+
+def test_only_seeds_of_one_experiment_must_be_of_one_version() -> None:
+    found = record(**vars(SPEC) | {"seed": 4}, method_source="another")
+    with pytest.raises(UserError, match="seed 4 in here comes from another version of er"):
+        check_versions([found], SPEC, Path("here"))
+    check_versions([replace(found, memory=99)], SPEC, Path("here"))
 
 
 # --- what was recorded by earlier versions ---

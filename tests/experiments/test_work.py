@@ -9,7 +9,9 @@ import pytest
 
 from bison_ocl.experiments.carry import work
 from bison_ocl.experiments.carry.work import attempt
+from bison_ocl.experiments.records import results as records
 from bison_ocl.experiments.train.runner import Job
+from tests.made_up import record
 
 
 @pytest.fixture
@@ -39,3 +41,9 @@ def test_a_folder_with_something_else_in_it_gives_nothing(job: Job) -> None:
     outcome = attempt(job)
     assert outcome.records == []
     assert "line 1 is not a result" in (outcome.error or "")
+
+
+def test_of_a_unit_that_fails_the_records_of_its_own_seeds_count(job: Job) -> None:
+    for seed in (0, 1):
+        records.append(job.results, record(seed=seed))
+    assert [one.seed for one in attempt(replace(job, memory=1)).records] == [0]

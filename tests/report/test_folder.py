@@ -51,6 +51,22 @@ def test_ai_is_filled_in_also_from_another_item(tmp_path: Path) -> None:
     assert study.warnings == []
 
 
+def test_a_run_takes_the_reference_of_its_own_item(tmp_path: Path) -> None:
+    tune, er, _ = records("generic", 1)
+    slower = replace(tune.timing, total_s=2 * tune.timing.total_s)
+    other = [[accuracy / 2 for accuracy in row] for row in tune.accuracy]
+    put(tmp_path / "one", tune, er)
+    put(tmp_path / "two", changed(tune, accuracy=other, timing=slower), er)
+    assert [found[0].metrics.AI for found in load(tmp_path).items.values()] == [0, 0]
+
+
+def test_chosen_methods_keep_their_other_rules_and_their_ai(tmp_path: Path) -> None:
+    put(tmp_path / "table1", *records("table1", 1))
+    (found,) = load(tmp_path, methods=["er"]).items.values()
+    assert {record.method for record in found} == {"er", "er + ncm"}
+    assert all(record.metrics.AI is not None for record in found)
+
+
 def test_another_rule_has_a_record_of_its_own(tmp_path: Path) -> None:
     found = [record for record in records("confusion", 1) if record.method == "er"]
     put(tmp_path / "confusion", *found)
@@ -191,6 +207,18 @@ def test_a_reference_with_settings_of_its_own_is_flagged(tmp_path: Path) -> None
     slow = changed(tune, settings=tune.settings | {"lr": 0.05})
     put(tmp_path / "x", slow, er, changed(er, method="mine"))
     assert "x: AI of 2 runs is relative to FINE-TUNE with another lr" in load(tmp_path).warnings
+
+
+def test_a_loss_that_was_not_finite_is_flagged_also_without_a_count_of_refused_steps(
+    tmp_path: Path,
+) -> None:
+    """Records from before steps were refused."""
+    tune, er, _ = records("generic", 1)
+    assert er.losses is not None
+    put(tmp_path / "x", tune, changed(er, losses=replace(er.losses, loss=[None] * 100)))
+    assert load(tmp_path).warnings == [
+        "x: the loss of 1 run was not finite (first: er, split-digits, seed 0): lower lr"
+    ]
 
 
 def test_options_of_the_data_may_be_said_in_any_order(tmp_path: Path) -> None:

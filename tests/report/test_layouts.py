@@ -161,6 +161,27 @@ def test_a_rule_that_rode_along_is_not_in_the_main_tables() -> None:
     assert not any("NCM" in text for text in texts(tables_of("table1", found)[0]))
 
 
+def test_anytime_accuracy_has_a_column_where_it_was_measured() -> None:
+    found = made_up("anything", 1)
+    measured = [replace(record.metrics, A_AUC=0.5) for record in found]
+    blurry = [
+        replace(record, stream="blurry", metrics=metrics)
+        for record, metrics in zip(found, measured, strict=True)
+    ]
+    (table,) = tables_of("mine", prepared([*found, *blurry]))
+    anytime = [column.block for column in table.columns if column.measure.name == "A_AUC"]
+    assert anytime == ["Split Digits, blurry, M = 100"]
+
+
+def test_fine_tune_is_compared_only_where_nothing_else_was_run() -> None:
+    everything = prepared(made_up("table1", 1))
+    assert texts(tables_of("ncm", everything)[0])[0] == "ER"
+    found = [r for r in everything if r.method == "finetune" or r.data == "split-cifar10"]
+    (table,) = tables_of("ncm", found)
+    assert at(table, "FINE-TUNE", "Split CIFAR-100", "M = 0").ours is not None
+    assert at(table, "FINE-TUNE", "Split CIFAR-10", "M = 0.2k").ours is None
+
+
 # --- the others ---
 
 
@@ -232,6 +253,24 @@ def test_time_is_told_in_seconds_and_in_times_of_er() -> None:
     assert "FINE-TUNE" not in texts(table)
     (alone,) = tables_of("time", [r for r in found if r.method != "er"])
     assert len(alone.columns) == len(table.columns) - 1
+
+
+def test_multiples_are_of_er_by_its_preset() -> None:
+    found = made_up("time", 2)
+    slow = [
+        replace(
+            record,
+            settings={**record.settings, "lr": 0.05},
+            timing=replace(record.timing, total_s=10 * record.timing.total_s),
+        )
+        for record in found
+        if record.method == "er"
+    ]
+    (table,) = tables_of("time", prepared([*found, *slow]))
+    for line, ratio in (("ER", 1), ("ER (lr=0.05)", 10)):
+        cell = at(table, line, "Split CIFAR-10, M = 1k", "whole run / ER's")
+        assert cell.ours is not None
+        assert cell.ours.mean == pytest.approx(ratio)
 
 
 def test_efficiency_compares_what_can_be_compared() -> None:

@@ -85,6 +85,12 @@ def test_how_many_seeds_can_show_a_difference(others: int, seeds: int) -> None:
     assert holm([2 / 2**seeds] * others)[0] < 0.05 <= holm([2 / 2 ** (seeds - 1)] * others)[0]
 
 
+def test_seeds_are_counted_for_the_column_with_most_tests() -> None:
+    lines = {"main": [cell(0.0)] * 2, "both": [cell(1.0)] * 2}
+    lines |= {str(i): [cell(1.0), cell()] for i in range(12)}
+    assert least_seeds(marked(table(lines, [column(), column()], main="main"))) == 10
+
+
 def test_the_reference_is_not_tested_and_costs_the_others_nothing() -> None:
     values = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
     lines = {

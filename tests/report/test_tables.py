@@ -152,6 +152,7 @@ def test_numbers_as_text() -> None:
     assert plus_minus(81.23, None) == "81.2"
     assert plus_minus(-5, 0.0) == "-5.0 ± 0.0"
     assert plus_minus(1_094_750, 0.0, 0) == "1,094,750"  # a count that does not vary
+    assert plus_minus(1_094_750, 12.0, 0) == "1,094,750 ± 12"
 
 
 def test_another_rule_on_the_same_network_has_a_row_of_its_own() -> None:

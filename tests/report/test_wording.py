@@ -10,7 +10,7 @@ from bison_ocl.report.study.measures import AA, AI, PARAMETERS, TOTAL, with_unit
 from bison_ocl.report.study.paper import Published
 from bison_ocl.report.tables.marks import marked
 from bison_ocl.report.tables.table import Comparison, Row, Table
-from tests.report.by_hand import cell, column, table
+from tests.report.by_hand import PLACE, cell, column, table
 
 
 def legend(found: Table) -> str:
@@ -24,6 +24,7 @@ def test_what_is_printed() -> None:
     assert wording.difference(found, column()) == "+0.0"
     assert wording.count(found, made) == "(2 of 10)"
     assert wording.count(cell(*range(10)), made) == "(10)"
+    assert wording.count(cell(*range(12)), made) == "(12)"
     assert wording.ours(cell(1.0), column()) == "1.0"
     assert wording.ours(Comparison({0: 1.0}, over_tasks=9.7), column()) == "1.0 / 9.7"
     assert with_unit(TOTAL) == "whole run (s)"
@@ -49,6 +50,19 @@ def test_a_run_without_a_measure_is_not_called_not_run() -> None:
     assert "–: not measured" in legend(both)
     mixed = table({"a": [cell(1.0), cell()], "b": [cell(), cell()]})
     assert "–: not run or not measured" in legend(replace(mixed, columns=(aa, ai)))
+
+
+def test_a_memory_size_that_was_not_run_is_not_called_not_measured() -> None:
+    larger = replace(column(), place=(*PLACE[:3], 200))
+    found = table({"a": [cell(1.0), cell()]}, [column(), larger])
+    assert legend(found).endswith("–: not run")
+
+
+def test_a_reference_is_printed_once_for_each_measure() -> None:
+    lines = {"tune": [cell(1.0), cell(2.0), cell(1.0)]}
+    (block,) = wording.blocks(table(lines, [column(), column(AI), column()], reference="tune"))
+    ((_, shown),) = block.rows
+    assert [one.text for one in shown] == ["tune", "1.0", "2.0", ""]
 
 
 def test_the_legend_explains_what_is_there_and_no_more() -> None:

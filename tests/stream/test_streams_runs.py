@@ -12,13 +12,16 @@ import torch
 
 from bison_ocl.batch import Batch
 from bison_ocl.data.dataset import Dataset
+from bison_ocl.engine.step import Engine
 from bison_ocl.evaluate.anytime import area_under_curve
 from bison_ocl.experiments.records.record import Record
 from bison_ocl.experiments.records.spec import Spec
 from bison_ocl.experiments.train.run import Run, Saving
+from bison_ocl.experiments.train.score import OWN
 from bison_ocl.methods.settings import configured, settings_of
 from bison_ocl.report.study.entry import Entry, with_intransigence
 from bison_ocl.report.study.experiments import experiments
+from bison_ocl.state import State
 from bison_ocl.stream.streams import STREAMS, stream_of
 from tests.contract.test_resume import train
 from tests.made_up import record
@@ -93,6 +96,24 @@ def test_tests_on_the_way_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -
     seldom = train(fresh(BLURRY), Watcher())
     assert len(seldom.anytime.steps) < len(tested.anytime.steps)
     assert seldom.confusion == tested.confusion
+
+
+def test_the_last_step_is_tested_at_any_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = fresh(BLURRY)
+    assert run.steps % 7
+    monkeypatch.setattr(Run, "anytime_every", 7)
+    steps = train(run, Watcher()).anytime.steps
+    assert steps == [*range(7, run.steps, 7), run.steps]
+
+
+def test_anytime_accuracy_is_of_the_classes_met_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a network that is always right it is 1, however few they are."""
+
+    def right(engine: Engine, me: State, tests: Sequence[Batch], also: Sequence[str] = ()) -> Any:
+        return [{OWN: torch.bincount(test.y, minlength=10).diag().tolist()} for test in tests]
+
+    monkeypatch.setattr("bison_ocl.experiments.train.group.confusions", right)
+    assert set(train(fresh(BLURRY), Watcher()).anytime.accuracy) == {1}
 
 
 def test_anytime_accuracy_survives_a_resume(tmp_path: Path) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from bison_ocl.report.claims.claims import claims
+from dataclasses import replace
+
+import pytest
+
+from bison_ocl.report.claims.claims import asked, claims, lost
 from bison_ocl.report.study.study import Study
 from bison_ocl.report.tables.layouts import tables_of
 from tests.report.studies import study
@@ -37,3 +41,19 @@ def test_the_other_reading_is_named_where_its_balance_is_better() -> None:
     _, answers, *_ = summary(study("table1", seeds=2))
     (balance,) = [line for line in answers.splitlines() if "balance" in line]
     assert "By its other reading (READINGS.md) OCM is ahead of BISON in" in balance
+
+
+def test_balance_adds_the_forgetting_of_the_papers_tables_to_intransigence() -> None:
+    one = study("demo").items["demo"][-1]
+    found = replace(one, metrics=replace(one.metrics, AF=0.9, AF_table=0.25, AI=-0.125))
+    assert lost(found) == pytest.approx(12.5)
+    assert lost(replace(found, metrics=replace(found.metrics, AI=None))) is None
+
+
+def test_networks_scored_by_another_rule_are_no_rivals() -> None:
+    found = study("table1", seeds=2)
+    tables = {"table1": tables_of("table1", found.items["table1"])}
+    for claim in asked(found, tables)[1:3]:
+        rows = [line for line in claim.details[0].splitlines() if line.startswith("| C1")]
+        assert len(rows) == 6
+        assert all(" of 14 | " in row for row in rows)

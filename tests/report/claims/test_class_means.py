@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from bison_ocl.report.claims.class_means import Cell, by_class_means
+from bison_ocl.report.claims.class_means import Cell, by_class_means, row
 from bison_ocl.report.study.experiments import experiments
 from tests.report.studies import study
 
@@ -33,6 +35,29 @@ def test_class_means_meet_bison_on_the_seeds_that_both_have() -> None:
     assert (enough.gain, enough.lead) == (pytest.approx(-1), pytest.approx(2))
     assert enough.tested
     assert enough.differs
+
+
+def test_a_row_holds_the_mean_gain_the_mean_lead_and_the_cells_that_reach_bison() -> None:
+    def cell(means: float, seeds: int) -> Cell:
+        own, read, main = (dict.fromkeys(range(seeds), aa) for aa in (49.0, means, 50.0))
+        return Cell(own, read, main)
+
+    cells = [cell(48, 6), cell(52, 6), cell(44, 3)]
+    assert row("ER", cells) == ["ER", "3", "-1.0", "+2.0", "1", "2 of 2"]
+
+
+@pytest.mark.parametrize(
+    ("bison", "said"), [(0.4, "in 1 of 1 cells: ER in 1 of 1."), (0.6, "in 0 of 1 cells.")]
+)
+def test_cells_that_reach_bison_are_counted(bison: float, said: str) -> None:
+    levels = {"er": 0.3, "er + ncm": 0.5, "bison": bison}
+    found = [
+        replace(one, metrics=replace(one.metrics, AA=levels[one.method]))
+        for one in study("table1", seeds=2).items["table1"]
+        if one.method in levels and one.memory == 200
+    ]
+    claim = by_class_means(experiments("table1", found))
+    assert claim.answer == f"Nearest class mean reaches BISON {said}"
 
 
 def test_without_class_means_nothing_is_claimed() -> None:

@@ -25,6 +25,13 @@ def test_a_loss_over_enough_seeds_is_significant() -> None:
     assert "| C10 0.2k | w/o PAF | 44.5 | +10.0 (10) | 0.002 |" in found.details[0]
 
 
+def test_a_significant_gain_is_no_loss() -> None:
+    found = claim(cell(*range(40, 50)), cell(*range(50, 60)))
+    assert found.answer.startswith("C10 0.2k: 0 of 1 variants")
+    assert "0 of them significantly" in found.answer
+    assert "| C10 0.2k | w/o PAF | 54.5 | -10.0 (10) | 0.002 |" in found.details[0]
+
+
 def test_too_few_seeds_for_any_result_are_said() -> None:
     found = claim(cell(50, 51, 52, 53, 54), cell(40, 41, 42, 43, 44))
     assert found.answer.endswith(

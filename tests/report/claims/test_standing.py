@@ -5,6 +5,7 @@ from __future__ import annotations
 from bison_ocl.report.claims.claim import Claim
 from bison_ocl.report.claims.standing import other_readings, standing
 from bison_ocl.report.study.labels import Label, method_label
+from bison_ocl.report.study.measures import AI
 from bison_ocl.report.tables.marks import marked
 from bison_ocl.report.tables.table import Comparison
 from tests.report.claims.made_up_table import BY_POSITION, cell, table
@@ -40,6 +41,13 @@ def test_methods_are_compared_on_the_seeds_that_both_have() -> None:
     lines = {BISON: [cell(50, 51, 90, 90)], ER: [cell(52, 52)]}
     assert claim(lines).answer == "It is first in 0 of 1 cells, in 0 of them significantly."
     assert rows(lines) == [["2 of 2", "ER", "–", "all", "-1.5 (2)"]]
+
+
+def test_of_a_measure_of_loss_the_lowest_is_first() -> None:
+    lines = {BISON: [cell(*range(40, 50))], ER: [cell(*range(50, 60))]}
+    found = standing("", marked(table(lines, AI)))
+    assert found.answer == "It is first in 1 of 1 cells, in 1 of them significantly."
+    assert found.details[0].endswith("| C10 0.2k | 1 of 2 | ER | – | – | +10.0 (10) |")
 
 
 def test_a_lead_by_luck_is_no_lead() -> None:

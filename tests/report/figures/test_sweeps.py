@@ -12,6 +12,7 @@ from bison_ocl.report.figures.chart import Chart, NotShown
 from bison_ocl.report.figures.sweeps import buffer_batch, over_settings, sensitivity
 from bison_ocl.report.figures.views import charted
 from bison_ocl.report.study.entry import Entry
+from bison_ocl.report.study.measures import BALANCE
 from tests.report.figures.charted import charts, of, percent, series
 
 
@@ -63,6 +64,11 @@ def test_balance_is_the_distance_from_zero() -> None:
     found = at(0.1, 3.0)
     wanted = np.hypot(percent(found, "AI").clip(0), percent(found, "AF_table").clip(0)).mean()
     assert values(balance)[1, 5] == pytest.approx(wanted)
+
+
+def test_intransigence_below_zero_is_no_better_than_zero() -> None:
+    one = at(0.1, 3.0)[0]
+    assert BALANCE.of(replace(one, metrics=replace(one.metrics, AI=-0.3, AF_table=0.4))) == 40
 
 
 def test_a_missing_cell_stays_empty() -> None:

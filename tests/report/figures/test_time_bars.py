@@ -61,3 +61,5 @@ def test_the_machine_is_named_and_several_are_not_to_be_compared() -> None:
 def test_seeds_trained_together_are_said() -> None:
     shared = [replace(r, timing=replace(r.timing, seeds_at_once=10)) for r in of("time")]
     assert "10 seeds trained together" in notes(charts(time_bars, "time", shared))
+    some = [*shared[:1], *of("time")[1:]]
+    assert "up to 10 seeds trained together" in notes(charts(time_bars, "time", some)).lower()
