@@ -10,7 +10,7 @@ THREADS ?= 1
 TESTS ?=
 
 # The items that docs/RESULTS.md shows.
-PUBLISHED := table1 ncm directions time confusion similar-pairs efficiency
+PUBLISHED := table1 ablation ncm directions time confusion similar-pairs efficiency
 
 # In front of commands that change the system: sudo, or nothing for root.
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)

@@ -138,6 +138,28 @@ def test_what_the_readings_say_of_directions_is_what_the_records_say() -> None:
     assert "BISON has {}, the variants {}, {} and {}.".format(*mean[C100]) in page
 
 
+def test_what_the_readings_say_of_the_parts_is_what_the_records_say() -> None:
+    (table,) = tables_of("ablation", load(PROJECT / "results/ablation").items["ablation"])
+    number = next(n for n, one in enumerate(table.columns) if one.measure.name == "AA")
+    found = {row.label.text: list(row.cells[number].values.values()) for row in table.rows}
+    whole, no_paf, no_pal, none = (found[one] for one in ("BISON", "w/o PAF", "w/o PAL", "w/o all"))
+    (gain,) = {f"{mine - other:.1f}" for mine, other in zip(whole, no_paf, strict=True)}
+    own, less, nothing = (f"{fmean(one):.1f}" for one in (whole, no_paf, none))
+    page = " ".join((PROJECT / "docs/READINGS.md").read_text("utf-8").split())
+    assert f"helps, by {gain} points on each of the two seeds: AA is {own} with all parts" in page
+    assert f"with all parts and {less} without it" in page
+    assert f"without it AA is {fmean(no_pal):.1f}, on one seed higher" in page
+    assert min(no_pal[0] - whole[0], whole[1] - no_pal[1]) > 0
+    assert f"bring {fmean(whole) - fmean(none):.1f} points: {nothing} without them." in page
+    er = [
+        100 * one.also["ncm"].metrics.AA
+        for one in read(PROJECT / "results/table1/results.jsonl")
+        if (one.method, one.data, one.memory) == ("er", C100, 1000)
+    ]
+    assert len(er) == 10
+    assert f"its ten seeds of the main table have {fmean(er):.1f}." in page
+
+
 def test_the_table_of_readings_is_that_of_the_pilots() -> None:
     pilots = PROJECT / "results" / "pilots"
     files = [pilots / "readings.jsonl", pilots / "bison-m1000-precision.jsonl"]
