@@ -128,7 +128,7 @@ def distinct(labels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
 
 def check_types(learned: Sequence[Hashable], given: Sequence[Hashable]) -> None:
     """Refuse labels of another type than learned: True would count as right for 1, '1' as wrong."""
-    known = distinct(learned)
+    known = set(learned)
     by_text = {str(label): label for label in learned}
     for label in distinct([*learned, *given]):
         if label not in known and str(label) in by_text:
